@@ -1,0 +1,73 @@
+//! What the leader has to do after a command. Plain data. Effects may be lost or repeated at a change of leader; all
+//! receivers must tolerate both.
+
+use braid_types::{DeliveryId, GroupId, MemberId, MessageId};
+
+use crate::Owner;
+
+/// Why a message left a group without being accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// A member rejected it.
+    Rejected,
+    /// Its delivery count went over the group's limit.
+    DeliveryLimit,
+    /// It expired.
+    Expired,
+    /// The group was purged.
+    Purged,
+    /// The group was deleted.
+    GroupDeleted,
+}
+
+/// Something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Send a message to a member.
+    Deliver {
+        /// Who gets it.
+        owner: Owner,
+        /// From which group.
+        group: GroupId,
+        /// Which member.
+        member: MemberId,
+        /// Contiguous per member.
+        delivery: DeliveryId,
+        /// The message.
+        message: MessageId,
+        /// It may have been seen before.
+        redelivered: bool,
+        /// Failed tries so far.
+        delivery_count: u32,
+        /// It was settled by this dispatch: the client need not acknowledge.
+        settled: bool,
+    },
+    /// A message left a group without being accepted (to be counted; later: dead-lettered). Comes before `Forget`.
+    Dropped {
+        /// From which group.
+        group: GroupId,
+        /// The message.
+        message: MessageId,
+        /// Why.
+        reason: DropReason,
+    },
+    /// No group of the partition refers to the message any more. Comes after every `Deliver` of it.
+    Forget {
+        /// The message.
+        message: MessageId,
+    },
+    /// The member is gone because its group was deleted.
+    Cancelled {
+        /// Who held it.
+        owner: Owner,
+        /// From which group.
+        group: GroupId,
+        /// Which member.
+        member: MemberId,
+    },
+    /// The last member left the group (for auto-delete and shared groups).
+    Unused {
+        /// Which group.
+        group: GroupId,
+    },
+}

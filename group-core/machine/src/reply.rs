@@ -1,0 +1,68 @@
+//! What the proposer of a command is told.
+
+use braid_types::{DeliveryId, MemberId, MessageId};
+
+/// Why a command was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No such group in this partition.
+    NoSuchGroup,
+    /// No such member in the group.
+    NoSuchMember,
+    /// The group has members (delete if unused, exclusive attach).
+    InUse,
+    /// The group has ready messages (delete if empty).
+    NotEmpty,
+    /// Another member holds the group exclusively.
+    Exclusive,
+    /// A named limit is reached (members, filters, messages of the group).
+    LimitReached,
+    /// A broken invariant took the group out of service.
+    Faulted,
+}
+
+/// A message taken by `Get`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The member that holds it.
+    pub member: MemberId,
+    /// Its delivery there.
+    pub delivery: DeliveryId,
+    /// The message.
+    pub message: MessageId,
+    /// It may have been seen before.
+    pub redelivered: bool,
+    /// Failed tries so far.
+    pub delivery_count: u32,
+    /// Messages still ready.
+    pub remaining: u64,
+}
+
+/// The answer to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Done.
+    Done,
+    /// The message is in `groups` groups (0: in none, all named groups are gone or refused it).
+    Enqueued {
+        /// Groups that took it.
+        groups: u32,
+    },
+    /// The member is attached.
+    Attached {
+        /// Its id.
+        member: MemberId,
+    },
+    /// The answer to a get; `None`: nothing ready.
+    Got {
+        /// The message.
+        taken: Option<Taken>,
+    },
+    /// Purged or deleted.
+    Removed {
+        /// Ready messages that went.
+        message_count: u64,
+    },
+    /// Nothing changed.
+    Refused(Refused),
+}

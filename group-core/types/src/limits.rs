@@ -1,0 +1,17 @@
+//! Named limits that several crates share. Each crate's own limits are in its own `limits.rs`.
+
+/// Bodies up to this size are copied into the receiver's buffer; larger ones are passed on by reference. Below it a
+/// copy costs less than one more `iovec` and a reference count.
+pub const BODY_COPIED_BYTES_MAX: usize = 2 * 1024;
+
+/// Levels of an address or filter. Bounds the work of matching (CASES S4).
+pub const ADDRESS_LEVELS_MAX: usize = 128;
+
+/// Bytes of an address or filter in any notation: what MQTT's length field can say.
+pub const ADDRESS_BYTES_MAX: usize = 65_535;
+
+/// Bytes of a message's body: what clients send to the peers (CONFORMANCE: 32 MB), with room.
+pub const BODY_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Time that a client has from connecting to being let in, in milliseconds.
+pub const HANDSHAKE_TIMEOUT_MS: u64 = 10_000;

@@ -1,13 +1,21 @@
 //! What changes a partition. Delivery is never a command: it follows from these (ARCHITECTURE, INV-1).
+//!
+//! Here are the commands as data; what each does in its group is in `command/`.
 
 use alloc::boxed::Box;
 
-use braid_types::{
-    Address, ConnectionId, DeliveryId, Filter, GroupId, MemberId, Outcome, Timestamp, UnackedOnEnd,
-};
+use braid_types::{Address, ConnectionId, DeliveryId, Filter, GroupId, MemberId, Outcome, Timestamp, UnackedOnEnd};
 use smallvec::SmallVec;
 
 use crate::GroupConfig;
+
+mod attach;
+mod credit;
+mod detach;
+mod enqueue;
+mod get;
+mod pause;
+mod purge;
 
 /// Who gets a member's deliveries: opaque to the machine, carried back in [`crate::Effect`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +95,9 @@ pub enum Command {
         /// Which.
         group: GroupId,
     },
-    /// Appends a message to groups. Its [`braid_types::MessageId`] is the command's stamp.
+    /// Appends a message to groups. Its [`braid_types::MessageId`] is the command's stamp. A group that refuses it
+    /// ([`crate::Refused::LimitReached`], [`crate::Refused::Faulted`]) makes the reply a refusal, though others may have
+    /// taken it.
     Enqueue {
         /// Which groups; each at most once.
         groups: SmallVec<[GroupId; 1]>,

@@ -18,6 +18,8 @@ pub enum DropReason {
     Purged,
     /// The group was deleted.
     GroupDeleted,
+    /// The group had more messages or bytes than it may have.
+    MaxLength,
 }
 
 /// Something to do.
@@ -69,5 +71,23 @@ pub enum Effect {
     Unused {
         /// Which group.
         group: GroupId,
+    },
+    /// The group was without members and gets for as long as its settings allow: it wants to be deleted. Told again
+    /// each time that as long has passed once more.
+    GroupExpired {
+        /// Which group.
+        group: GroupId,
+    },
+    /// A member held deliveries for longer than the group allows. They went back, and it is sent nothing until it
+    /// settles them, which then changes nothing else (to be counted and logged).
+    MemberOverdue {
+        /// Who holds it.
+        owner: Owner,
+        /// In which group.
+        group: GroupId,
+        /// Which member.
+        member: MemberId,
+        /// How many went back.
+        deliveries: u32,
     },
 }

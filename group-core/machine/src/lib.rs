@@ -1,13 +1,69 @@
-//! The group state machine.
+//! The replicated state machine of group partitions: enqueue, dispatch, settle.
+//!
+//! A *group* is messages, and the members that share them: an AMQP queue, an MQTT shared subscription or session, a NATS
+//! queue group. A [`Partition`] is one log that carries many groups. Each [`Command`] of the log is applied on every
+//! replica with the same result: a [`Reply`] for its proposer and [`Effect`]s for the leader to carry out.
+//!
+//! ```text
+//!              enqueue                    dispatch                    settle: accepted, rejected, over the limit
+//!   (nothing) ─────────▶ ready ───────────────────────▶ unacked ───────────────────────────────────────────▶ (gone)
+//!                          ▲  └─ expired, purged ─▶ (gone)  │
+//!                          └──────── released, modified ────┘
+//! ```
+//!
+//! The crate is pure: no clock, file, socket, thread or randomness (`no_std` + alloc makes the compiler say so). It
+//! knows message ids and small headers, never bodies. Times are partition time in milliseconds; sizes are bytes.
+//!
+//! # Invariants
+//! Each is recounted by [`invariants::check`], which the property tests run after every command.
+//!
+//! 1. A message of a group is in exactly one place: ready, or unacked with one member.
+//! 2. After each command nothing is left that could be handed out: no ready message may go to a member with credit.
+//! 3. A member stands in the service queue exactly while it is attached and has credit; a member whose window is full or
+//!    whose grants are used up is sent nothing.
+//! 4. Delivery ids of a member are contiguous from 0.
+//! 5. A ready message is in the class of the filters that match it, counts and sums equal a recount.
+//! 6. A shared message's count is the number of groups that hold it; [`Effect::Forget`] comes once, after the last of
+//!    them and after every [`Effect::Deliver`] of it.
+//! 7. An exclusive member is alone.
+//! 8. Messages come back ahead of those never handed out, in the order in which they were published.
+//! 9. `apply` is total: it never fails and never panics; a broken invariant takes one group out of service
+//!    ([`Refused::Faulted`]) and nothing else.
+//! 10. The same log gives the same state, replies and effects, from the start or from any snapshot.
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(clippy::wildcard_enum_match_arm, clippy::float_arithmetic)]
+
 extern crate alloc;
+
+mod backlog;
 mod command;
 mod config;
+mod context;
+mod dispatch;
 mod effect;
+mod fault;
+mod filters;
+mod group;
+mod hasher;
+pub mod invariants;
+pub mod limits;
+mod member;
+mod members;
+mod message;
+mod partition;
+mod ready;
+mod references;
 mod reply;
+mod settle;
+mod snapshot;
+mod unacked;
+mod view;
+mod wire;
 
 pub use command::{Command, Credit, MemberConfig, MessageHeader, Owner};
-pub use config::GroupConfig;
+pub use config::{GroupConfig, Overflow, RetryDelay, Strategy};
 pub use effect::{DropReason, Effect};
+pub use partition::Partition;
 pub use reply::{Refused, Reply, Taken};
+pub use view::{GroupView, MemberView, Skipped};

@@ -43,9 +43,9 @@ pub struct Taken {
 pub enum Reply {
     /// Done.
     Done,
-    /// The message is in `groups` groups (0: in none, all named groups are gone or refused it).
+    /// The message is in `groups` groups; the others that were named are gone (0: all are).
     Enqueued {
-        /// Groups that took it.
+        /// Groups that hold it.
         groups: u32,
     },
     /// The member is attached.
@@ -63,6 +63,7 @@ pub enum Reply {
         /// Ready messages that went.
         message_count: u64,
     },
-    /// Nothing changed.
+    /// Nothing changed. For an enqueue: at least one group refused the message, so the publisher must not be told that
+    /// it is stored; other groups may hold it nevertheless.
     Refused(Refused),
 }

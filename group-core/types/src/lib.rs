@@ -28,7 +28,7 @@ mod subscription;
 mod topology;
 mod transmit;
 
-pub use address::{Address, AddressError, Level};
+pub use address::{Address, AddressError, Level, Levels};
 pub use connection::{CloseReason, Credentials, Identity};
 pub use delivery::{Delivery, DeliveryKey};
 pub use endpoint::Endpoint;

@@ -10,6 +10,9 @@ pub const ADDRESS_LEVELS_MAX: usize = 128;
 /// Bytes of an address or filter in any notation: what MQTT's length field can say.
 pub const ADDRESS_BYTES_MAX: usize = 65_535;
 
+/// Bytes of an AMQP routing key: its length is one byte on the wire.
+pub const AMQP_SHORT_STRING_BYTES_MAX: usize = 255;
+
 /// Bytes of a message's body: what clients send to the peers (CONFORMANCE: 32 MB), with room.
 pub const BODY_BYTES_MAX: usize = 128 * 1024 * 1024;
 

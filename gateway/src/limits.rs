@@ -1,0 +1,38 @@
+//! Named limits of the gateway that are not settings. (Settings with their defaults are in `config`.)
+
+/// Bytes read from a socket at a time.
+pub(crate) const READ_BYTES: usize = 64 * 1024;
+
+/// Bytes of publishes that wait for room before the socket is not read any more. Settles, cancels and closes are
+/// taken and acted on until then.
+pub(crate) const PARKED_BYTES_MAX: usize = 1024 * 1024;
+
+/// Requests that wait for room or for an operation before the socket is not read any more.
+pub(crate) const PARKED_REQUESTS_MAX: usize = 10_000;
+
+/// What a request that waits counts besides its body.
+pub(crate) const REQUEST_OVERHEAD_BYTES: usize = 128;
+
+/// Keys whose routes a connection remembers; over it the memory is emptied.
+pub(crate) const ROUTES_CACHED_MAX: usize = 1_024;
+
+/// Time that a closing connection has to take its last bytes, in milliseconds.
+pub(crate) const LAST_WRITE_TIMEOUT_MS: u64 = 2_000;
+
+/// Time that a lost connection waits for its running operation, in milliseconds.
+pub(crate) const LAST_OPERATION_TIMEOUT_MS: u64 = 30_000;
+
+/// Items that a connection hands to its endpoint before it writes to the socket.
+pub(crate) const ITEMS_PER_ROUND_MAX: usize = 4_096;
+
+/// Pieces given to one `writev`.
+pub(crate) const WRITE_PIECES_MAX: usize = 64;
+
+/// First bytes that are read to tell protocols apart.
+pub(crate) const DETECT_BYTES_MAX: usize = 8;
+
+/// Pause after a failed accept, in milliseconds.
+pub(crate) const ACCEPT_PAUSE_MS: u64 = 100;
+
+/// Time that stopping waits for connections to end, in milliseconds.
+pub(crate) const STOP_TIMEOUT_MS: u64 = 10_000;

@@ -1,0 +1,91 @@
+//! The end of a connection: what waits is still carried out, then everything that it held is given back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_broker::InterestKey;
+use braid_types::Protocol;
+
+use super::{Service, Subscription};
+use crate::limits::LAST_OPERATION_TIMEOUT_MS;
+use crate::operations;
+
+impl Service {
+    /// Ends the service. Publishes that were read before the connection was lost are still stored.
+    pub(crate) async fn end(mut self) {
+        let deadline = Duration::from_millis(LAST_OPERATION_TIMEOUT_MS);
+        if tokio::time::timeout(deadline, self.finish_waiting()).await.is_err() {
+            tracing::warn!(connection = self.mailbox.connection().0, "a lost connection's last requests did not end");
+        }
+        self.flush();
+        self.mailbox.close();
+        self.give_back_subscriptions();
+        for partition in &self.used_partitions {
+            if let Some(partition) = self.node.broker.partition(*partition) {
+                partition.connection_closed(self.mailbox.connection());
+            }
+        }
+        let (state, expiry_s) = self.session_end.take().unwrap_or((None, 0));
+        match (&self.session, &self.session_name) {
+            (Some(link), _) => self.node.sessions.end(&self.node, link, &self.mailbox, state, expiry_s),
+            (None, Some(name)) => self.node.sessions.forget_waiting(name, &self.mailbox),
+            (None, None) => {}
+        }
+        let groups = std::mem::take(&mut *self.exclusive_groups.lock());
+        for group in groups {
+            if let Err(refusal) = self.node.delete_group(group, false, false).await {
+                tracing::warn!(%refusal, ?group, "an exclusive group could not be deleted");
+            }
+        }
+    }
+
+    /// Waits for the running operation and room for parked publishes, and carries out what waits.
+    async fn finish_waiting(&mut self) {
+        let mut memory = self.node.broker.memory.watch();
+        self.resume();
+        self.flush();
+        while self.is_waiting() {
+            self.mailbox.wait_for_room();
+            self.resume();
+            self.flush();
+            if !self.is_waiting() {
+                break;
+            }
+            tokio::select! {
+                biased;
+                () = self.mailbox.notified() => {}
+                _ = memory.changed() => {}
+            }
+            for item in self.mailbox.take() {
+                self.item(item);
+            }
+            self.events.clear();
+            self.resume();
+            self.flush();
+        }
+    }
+
+    fn give_back_subscriptions(&mut self) {
+        let keeps_session = matches!(&self.session_end, Some((Some(_), expiry_s)) if *expiry_s > 0);
+        let connection = self.mailbox.connection();
+        for (id, subscription) in self.subscriptions.drain() {
+            match subscription {
+                Subscription::Plain { filter } => {
+                    let key = InterestKey::Connection(connection, id);
+                    self.node.broker.interest.remove(&self.vhost, &filter, key);
+                }
+                Subscription::Shared { share, filter, .. } => {
+                    let key = (Arc::clone(&self.mailbox), id);
+                    self.node.shares.leave(&self.node, &self.vhost, &share, key);
+                    // A session that stays holds its shared groups; one that ends lets go of them by itself.
+                    let is_held_by_session = self.session.as_ref().is_some_and(|session| session.expiry_s > 0);
+                    if self.protocol == Protocol::Mqtt && !is_held_by_session && !keeps_session {
+                        let (node, vhost) = (Arc::clone(&self.node), self.vhost.clone());
+                        tokio::spawn(async move { operations::release_shared(&node, vhost, share, filter).await });
+                    }
+                }
+                Subscription::ByName { .. } | Subscription::OfSession { .. } => {}
+            }
+        }
+    }
+}

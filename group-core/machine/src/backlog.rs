@@ -1,0 +1,92 @@
+//! The messages of a group that no member holds, and the filters that sort them.
+//!
+//! Invariant: every message in `ready` is in the class that the present filters give it.
+
+use braid_types::{Filter, Outcome};
+
+use crate::context::Context;
+use crate::filters::{FilterSlot, Filters};
+use crate::message::HeldMessage;
+use crate::ready::{ClassIndex, Ready};
+use crate::{DropReason, GroupConfig};
+
+/// What waits in a group.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog {
+    /// Messages that may be handed out.
+    pub(crate) ready: Ready,
+    /// Distinct filters of present members.
+    pub(crate) filters: Filters,
+}
+
+impl Backlog {
+    /// A message that was never handed out, behind all others of its priority.
+    pub(crate) fn append(&mut self, message: HeldMessage) {
+        let mask = self.filters.mask_of(message.address.as_ref());
+        self.ready.push_fresh(mask, message);
+    }
+
+    /// A message that was handed out, ahead of all that never were, in its old order.
+    pub(crate) fn put_back(&mut self, message: HeldMessage) {
+        let mask = self.filters.mask_of(message.address.as_ref());
+        self.ready.push_returned(mask, message);
+    }
+
+    /// Drops what has expired at the head of a line. So an expired message is never handed out.
+    pub(crate) fn drop_expired(&mut self, context: &mut Context<'_>) {
+        if self.ready.expiring() == 0 {
+            return;
+        }
+        for message in self.ready.take_expired(context.now()) {
+            context.drop_message(&message, DropReason::Expired);
+        }
+    }
+
+    /// Takes the head of a class.
+    pub(crate) fn pop(&mut self, class: ClassIndex) -> Option<HeldMessage> {
+        self.ready.pop(class)
+    }
+
+    /// Ends a delivery (SPEC section 3, settlement).
+    pub(crate) fn end_delivery(
+        &mut self,
+        context: &mut Context<'_>,
+        config: &GroupConfig,
+        mut message: HeldMessage,
+        outcome: Outcome,
+    ) {
+        match outcome {
+            Outcome::Accepted => context.release(&message),
+            Outcome::Released => self.put_back(message),
+            Outcome::Modified => {
+                message.delivery_count = message.delivery_count.saturating_add(1);
+                if config.delivery_limit.is_some_and(|limit| message.delivery_count > limit) {
+                    context.drop_message(&message, DropReason::DeliveryLimit);
+                } else {
+                    self.put_back(message);
+                }
+            }
+            Outcome::Rejected => context.drop_message(&message, DropReason::Rejected),
+        }
+    }
+
+    /// A member with this filter comes: its slot, or `None` when there are too many filters.
+    pub(crate) fn enter_filter(&mut self, filter: &Filter) -> Option<FilterSlot> {
+        let (slot, is_new) = self.filters.enter(filter)?;
+        if is_new {
+            let bit = slot.bit();
+            self.ready.reclassify(|message, mask| {
+                let matches = message.address.as_ref().is_some_and(|address| filter.matches(address));
+                if matches { mask | bit } else { mask }
+            });
+        }
+        Some(slot)
+    }
+
+    /// A member with this filter is present no more.
+    pub(crate) fn leave_filter(&mut self, slot: FilterSlot) {
+        if self.filters.leave(slot) {
+            self.ready.reclassify(|_, mask| mask & !slot.bit());
+        }
+    }
+}

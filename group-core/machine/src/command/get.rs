@@ -1,0 +1,45 @@
+//! Get: one message for somebody who is no member.
+
+use braid_types::DeliveryId;
+
+use crate::context::Context;
+use crate::fault::{Broken, Sound};
+use crate::group::Group;
+use crate::limits::HELD_GETS_PER_GROUP_MAX;
+use crate::member::Member;
+use crate::{Owner, Refused, Reply, Taken};
+
+impl Group {
+    /// Takes the first ready message, whatever its address. Unless it is settled at once, a member that was never
+    /// attached holds it.
+    pub(crate) fn get(&mut self, context: &mut Context<'_>, owner: Owner, settled: bool) -> Sound<Reply> {
+        let id = context.member_id();
+        if self.members.get(id).is_some() {
+            return Ok(Reply::Refused(Refused::InUse));
+        }
+        if !settled && self.members.leaving() >= HELD_GETS_PER_GROUP_MAX {
+            return Ok(Reply::Refused(Refused::LimitReached));
+        }
+        self.backlog.drop_expired(context);
+        let Some(first) = self.backlog.ready.first() else { return Ok(Reply::Got { taken: None }) };
+        let mut message = self.backlog.pop(first).ok_or(Broken("a class with a head has no message"))?;
+        let taken = Taken {
+            member: id,
+            delivery: DeliveryId(0),
+            message: message.id,
+            redelivered: message.acquired_count > 0,
+            delivery_count: message.delivery_count,
+            remaining: self.backlog.ready.count(),
+        };
+        message.acquired_count = message.acquired_count.saturating_add(1);
+        if settled {
+            context.release(&message);
+        } else {
+            let mut member = Member::of_get(id, owner);
+            member.hand_out(message, context.now());
+            self.members.insert(member)?;
+            self.unacked += 1;
+        }
+        Ok(Reply::Got { taken: Some(taken) })
+    }
+}

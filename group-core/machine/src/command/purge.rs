@@ -1,0 +1,49 @@
+//! Purge, and the end of a group.
+
+use alloc::vec::Vec;
+
+use crate::context::Context;
+use crate::fault::Sound;
+use crate::group::Group;
+use crate::{DropReason, Effect, Refused, Reply};
+
+impl Group {
+    /// Drops the ready messages, oldest first.
+    pub(crate) fn purge(&mut self, context: &mut Context<'_>) -> Sound<Reply> {
+        let ready = self.backlog.ready.take_all();
+        let message_count = u64::try_from(ready.len()).unwrap_or(u64::MAX);
+        for message in ready {
+            context.drop_message(&message, DropReason::Purged);
+        }
+        Ok(Reply::Removed { message_count })
+    }
+
+    /// Why the group may not be deleted, if so.
+    pub(crate) fn refuses_delete(&self, if_unused: bool, if_empty: bool) -> Option<Refused> {
+        if if_unused && self.members.present() > 0 {
+            return Some(Refused::InUse);
+        }
+        (if_empty && self.backlog.ready.count() > 0).then_some(Refused::NotEmpty)
+    }
+
+    /// Lets go of all that the group holds: messages oldest first, then members oldest first.
+    pub(crate) fn dissolve(mut self, context: &mut Context<'_>) -> Reply {
+        let message_count = self.backlog.ready.count();
+        let mut messages = self.backlog.ready.take_all();
+        let mut present = Vec::new();
+        for mut member in self.members.into_members() {
+            while let Some((_, handed_out)) = member.unacked.take_first() {
+                messages.push(handed_out.message);
+            }
+            if member.is_present() {
+                present.push(Effect::Cancelled { owner: member.owner, group: context.group, member: member.id });
+            }
+        }
+        messages.sort_by_key(|message| message.id);
+        for message in messages {
+            context.drop_message(&message, DropReason::GroupDeleted);
+        }
+        context.effects.append(&mut present);
+        Reply::Removed { message_count }
+    }
+}

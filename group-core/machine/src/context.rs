@@ -1,0 +1,53 @@
+//! What a command sees besides its group: where and when it takes effect, and the two things that belong to the whole
+//! partition: the list of effects and the reference counts.
+
+use alloc::vec::Vec;
+
+use braid_types::{GroupId, MemberId, MessageId, Stamp, Timestamp};
+
+use crate::message::HeldMessage;
+use crate::references::References;
+use crate::{DropReason, Effect};
+
+/// The surroundings of one command in one group.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    /// Where and when; its time never goes back within a partition.
+    pub(crate) stamp: Stamp,
+    /// The group that it takes effect in.
+    pub(crate) group: GroupId,
+    /// What the leader has to do.
+    pub(crate) effects: &'a mut Vec<Effect>,
+    /// Holders of shared messages.
+    pub(crate) references: &'a mut References,
+}
+
+impl Context<'_> {
+    /// Partition time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.stamp.time
+    }
+
+    /// The message that this command brings, if it brings one.
+    pub(crate) fn message_id(&self) -> MessageId {
+        MessageId { index: self.stamp.index, position: self.stamp.position }
+    }
+
+    /// The member that this command makes, if it makes one.
+    pub(crate) fn member_id(&self) -> MemberId {
+        MemberId { index: self.stamp.index, position: self.stamp.position }
+    }
+
+    /// The group lets go of a message.
+    pub(crate) fn release(&mut self, message: &HeldMessage) {
+        if !message.shared || self.references.release(message.id) {
+            self.effects.push(Effect::Forget { message: message.id });
+        }
+    }
+
+    /// The group lets go of a message that nobody accepted.
+    pub(crate) fn drop_message(&mut self, message: &HeldMessage, reason: DropReason) {
+        self.effects.push(Effect::Dropped { group: self.group, message: message.id, reason });
+        self.release(message);
+    }
+}

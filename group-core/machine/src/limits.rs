@@ -1,0 +1,37 @@
+//! Named limits of a partition. Each is refused by [`crate::Refused::LimitReached`], never by a panic; all are far above
+//! what a sane client needs and exist so that one group cannot take the partition down.
+
+/// Groups of a partition: 20,000 groups on three nodes (ROADMAP) all in one partition, with room.
+pub const GROUPS_PER_PARTITION_MAX: usize = 65_536;
+
+/// Groups that one enqueue names. A fan-out to more is cut into several commands by the proposer; it keeps the command
+/// under a quarter of an entry's 1 MiB.
+pub const GROUPS_PER_ENQUEUE_MAX: usize = 16_384;
+
+/// Attached members of a group. Every member costs about 250 bytes on every replica.
+pub const MEMBERS_PER_GROUP_MAX: usize = 16_384;
+
+/// Messages of a group that `Get` handed out and nobody has settled. They cost a member each.
+pub const HELD_GETS_PER_GROUP_MAX: usize = 65_536;
+
+/// Distinct filters of a group's members: one bit each in the mask of a match class.
+pub const FILTERS_PER_GROUP_MAX: usize = 64;
+
+/// Messages of a group, ready and handed out. About 64 bytes each on every replica, whatever their size.
+pub const MESSAGES_PER_GROUP_MAX: u64 = 1 << 28;
+
+/// Deliveries that one settle names: half an entry's 1 MiB.
+pub const DELIVERIES_PER_SETTLE_MAX: usize = 65_536;
+
+/// Levels of message priority; a higher priority is lowered to the highest level (SPEC section 3).
+pub const PRIORITY_LEVELS: u8 = 32;
+
+/// Slots that an emptied queue keeps for the next burst; beyond it memory is given back as the queue drains.
+pub(crate) const QUEUE_CAPACITY_KEPT: usize = 1_024;
+
+/// Empty match classes that a group keeps for the next message, so that a class that runs empty with every message is
+/// not made anew with every message.
+pub(crate) const EMPTY_CLASSES_KEPT: usize = 16;
+
+/// Slots of a member's recent deliveries below which holes are left alone.
+pub(crate) const UNACKED_HOLES_MIN: usize = 128;

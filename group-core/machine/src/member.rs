@@ -1,0 +1,107 @@
+//! One member of a group: who gets its deliveries, how much more it may be sent, and what it has not settled.
+//!
+//! ```text
+//!   attach ──▶ Attached ◀──resume/pause──▶ Paused
+//!                 │                          │
+//!                 └────── detach (keep) ─────┘
+//!                              ▼
+//!                get ──▶   Leaving ── last delivery settled ──▶ gone
+//! ```
+//!
+//! Invariants: `turn` is what stands for the member in the service queue, and it has one exactly while it
+//! [`Member::is_servable`]; a delivery of a `Granted` member is never unacked.
+
+use braid_types::{DeliveryId, MemberId, Timestamp};
+
+use crate::filters::FilterSlot;
+use crate::members::Turn;
+use crate::message::HeldMessage;
+use crate::unacked::Unacked;
+use crate::{Credit, Owner};
+
+/// Where a member is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It takes messages.
+    Attached,
+    /// Its connection is away and may come back.
+    Paused,
+    /// It ended (or is a get) and is here only for what it has not settled.
+    Leaving,
+}
+
+/// A member.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// Its name.
+    pub(crate) id: MemberId,
+    /// Who gets its deliveries.
+    pub(crate) owner: Owner,
+    /// Window or grants.
+    pub(crate) credit: Credit,
+    /// Consumer priority; higher first.
+    pub(crate) priority: i32,
+    /// No other member beside it.
+    pub(crate) exclusive: bool,
+    /// Its filter; `None`: it takes all messages.
+    pub(crate) filter: Option<FilterSlot>,
+    /// Where it is in its life.
+    pub(crate) presence: Presence,
+    /// What it has not settled.
+    pub(crate) unacked: Unacked,
+    /// Its place in the service queue.
+    pub(crate) turn: Option<Turn>,
+}
+
+impl Member {
+    /// The member that holds what a `Get` took. It was never attached.
+    pub(crate) fn of_get(id: MemberId, owner: Owner) -> Self {
+        Self {
+            id,
+            owner,
+            credit: Credit::Window { messages: 1 },
+            priority: 0,
+            exclusive: false,
+            filter: None,
+            presence: Presence::Leaving,
+            unacked: Unacked::default(),
+            turn: None,
+        }
+    }
+
+    /// Attached or paused: it counts as a member of the group.
+    pub(crate) fn is_present(&self) -> bool {
+        self.presence != Presence::Leaving
+    }
+
+    /// It could be handed a message now.
+    pub(crate) fn is_servable(&self) -> bool {
+        self.presence == Presence::Attached && self.has_credit()
+    }
+
+    /// It has ended and holds nothing any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.presence == Presence::Leaving && self.unacked.is_empty()
+    }
+
+    /// Its window is open, or its grants are not used up.
+    pub(crate) fn has_credit(&self) -> bool {
+        match self.credit {
+            Credit::Window { messages: 0 } => true,
+            Credit::Window { messages } => u32::try_from(self.unacked.len()).is_ok_and(|open| open < messages),
+            Credit::Granted { messages, bytes } => messages > 0 && bytes > 0,
+        }
+    }
+
+    /// Hands it a message. The message comes back when that settled it.
+    pub(crate) fn hand_out(&mut self, message: HeldMessage, now: Timestamp) -> (DeliveryId, Option<HeldMessage>) {
+        match &mut self.credit {
+            Credit::Window { .. } => (self.unacked.push(message, now), None),
+            Credit::Granted { messages, bytes } => {
+                *messages = messages.saturating_sub(1);
+                *bytes = bytes.saturating_sub(u64::from(message.size_bytes));
+                (self.unacked.pass(), Some(message))
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The members of a group, and whose turn it is.
+//!
+//! Invariants: a member stands in the service queue exactly while it is servable; `present` counts the members that are
+//! attached or paused; at most one of those is exclusive, and then it is the only one.
+
+use alloc::collections::BTreeMap;
+
+use braid_types::{DeliveryId, MemberId, Timestamp};
+
+use crate::Owner;
+use crate::fault::{Broken, Sound};
+use crate::filters::Mask;
+use crate::member::Member;
+use crate::message::HeldMessage;
+use crate::ready::Takers;
+
+mod service_queue;
+
+pub(crate) use service_queue::{ServiceQueue, Turn};
+
+/// What became of a message that was handed out.
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    /// Who gets it.
+    pub(crate) owner: Owner,
+    /// The delivery.
+    pub(crate) delivery: DeliveryId,
+    /// The message, when handing it out settled it.
+    pub(crate) settled: Option<HeldMessage>,
+}
+
+/// The members of a group.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    by_id: BTreeMap<MemberId, Member>,
+    service: ServiceQueue,
+    present: usize,
+}
+
+impl Members {
+    /// No members, and a service queue that goes on with the tickets of an earlier one.
+    pub(crate) fn starting_at(next_ticket: u64) -> Self {
+        Self { service: ServiceQueue::starting_at(next_ticket), ..Self::default() }
+    }
+
+    /// Members that are attached or paused.
+    pub(crate) fn present(&self) -> usize {
+        self.present
+    }
+
+    /// Members that are only here for what they have not settled.
+    pub(crate) fn leaving(&self) -> usize {
+        self.by_id.len() - self.present
+    }
+
+    /// Whether a present member is exclusive.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.present == 1 && self.by_id.values().any(|member| member.is_present() && member.exclusive)
+    }
+
+    /// All members, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.by_id.values()
+    }
+
+    /// A member.
+    pub(crate) fn get(&self, id: MemberId) -> Option<&Member> {
+        self.by_id.get(&id)
+    }
+
+    /// A member, to be changed; [`Members::refresh`] must follow.
+    pub(crate) fn get_mut(&mut self, id: MemberId) -> Option<&mut Member> {
+        self.by_id.get_mut(&id)
+    }
+
+    /// The queue of those that are servable.
+    pub(crate) fn service(&self) -> &ServiceQueue {
+        &self.service
+    }
+
+    /// Who could take a message now.
+    pub(crate) fn takers(&self) -> Takers {
+        self.service.takers()
+    }
+
+    /// Whose turn it is to take a message of this mask.
+    pub(crate) fn next(&self, mask: Mask) -> Option<MemberId> {
+        self.service.first(mask).map(|turn| turn.member)
+    }
+
+    /// Takes a member in; behind the others if it is servable.
+    pub(crate) fn insert(&mut self, mut member: Member) -> Sound<()> {
+        self.present += usize::from(member.is_present());
+        self.service.refresh(&mut member)?;
+        self.by_id.insert(member.id, member);
+        Ok(())
+    }
+
+    /// Takes a member in at the place in line that a snapshot says it had.
+    pub(crate) fn restore(&mut self, mut member: Member, ticket: Option<u64>) {
+        self.present += usize::from(member.is_present());
+        if let Some(ticket) = ticket {
+            self.service.restore(&mut member, ticket);
+        }
+        self.by_id.insert(member.id, member);
+    }
+
+    /// After a member was changed: it lines up in the service queue, leaves it, or is removed when it is gone.
+    pub(crate) fn refresh(&mut self, id: MemberId) -> Sound<()> {
+        let Some(member) = self.by_id.get_mut(&id) else { return Ok(()) };
+        self.service.refresh(member)?;
+        if member.is_gone() {
+            self.by_id.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// A member stopped being present; [`Members::refresh`] must follow.
+    pub(crate) fn count_leaving(&mut self) {
+        self.present -= 1;
+    }
+
+    /// Hands a message to a member and puts the member behind the others.
+    pub(crate) fn hand_out(&mut self, id: MemberId, message: HeldMessage, now: Timestamp) -> Sound<Receipt> {
+        let member = self.by_id.get_mut(&id).ok_or(Broken("the service queue names a member that is not there"))?;
+        self.service.leave(member)?;
+        let owner = member.owner;
+        let (delivery, settled) = member.hand_out(message, now);
+        self.service.refresh(member)?;
+        Ok(Receipt { owner, delivery, settled })
+    }
+
+    /// All members, out of the group.
+    pub(crate) fn into_members(self) -> impl Iterator<Item = Member> {
+        self.by_id.into_values()
+    }
+}

@@ -1,0 +1,185 @@
+//! The machine of a partition: its groups, and what they share.
+//!
+//! `apply` is one match. It is total: every decodable command has a reply and changes the same on every replica. Never
+//! reads a clock (time is the stamp's), never iterates a hash map for output.
+
+use alloc::vec::Vec;
+
+use braid_types::{CorruptBytes, GroupId, Machine, MemberId, MessageId, Stamp, Timestamp};
+use bytes::{Bytes, BytesMut};
+
+use crate::context::Context;
+use crate::fault::Sound;
+use crate::group::Group;
+use crate::hasher::FixedMap;
+use crate::limits::{GROUPS_PER_ENQUEUE_MAX, GROUPS_PER_PARTITION_MAX};
+use crate::references::References;
+use crate::view::GroupView;
+use crate::{Command, Effect, GroupConfig, MessageHeader, Refused, Reply};
+
+/// A partition: one log that carries many groups, and the state that follows from it.
+#[derive(Debug, Default)]
+pub struct Partition {
+    pub(crate) groups: FixedMap<GroupId, Group>,
+    pub(crate) references: References,
+    /// The latest time of a stamp. Time does not go back, whatever a stamp says.
+    pub(crate) time: Timestamp,
+}
+
+impl Machine for Partition {
+    type Command = Command;
+    type Reply = Reply;
+    type Effect = Effect;
+
+    fn apply(&mut self, stamp: Stamp, command: Command, effects: &mut Vec<Effect>) -> Reply {
+        self.time = self.time.max(stamp.time);
+        let stamp = Stamp { time: self.time, ..stamp };
+        match command {
+            Command::CreateGroup { group, config } => self.create(group, *config),
+            Command::DeleteGroup { group, if_unused, if_empty } => {
+                self.delete(stamp, group, if_unused, if_empty, effects)
+            }
+            Command::Enqueue { groups, message } => self.enqueue(stamp, &groups, &message, effects),
+            Command::PurgeGroup { group } => self.in_group(stamp, group, effects, Group::purge),
+            Command::Attach { group, member } => {
+                self.in_group(stamp, group, effects, |group, context| group.attach(context, &member))
+            }
+            Command::Detach { group, member, unacked } => {
+                self.in_group(stamp, group, effects, |group, context| group.detach(context, member, unacked))
+            }
+            Command::Pause { group, member } => self.in_group(stamp, group, effects, |group, _| group.pause(member)),
+            Command::Resume { group, member, owner, messages } => {
+                self.in_group(stamp, group, effects, |group, _| group.resume(member, owner, messages))
+            }
+            Command::SetWindow { group, member, messages } => {
+                self.in_group(stamp, group, effects, |group, _| group.set_window(member, messages))
+            }
+            Command::Grant { group, member, messages, bytes } => {
+                self.in_group(stamp, group, effects, |group, _| group.grant(member, messages, bytes))
+            }
+            Command::Settle { group, member, deliveries, outcome } => {
+                self.in_group(stamp, group, effects, |group, context| {
+                    group.settle(context, member, &deliveries, outcome)
+                })
+            }
+            Command::Get { group, owner, settled } => {
+                self.in_group(stamp, group, effects, |group, context| group.get(context, owner, settled))
+            }
+        }
+    }
+
+    fn snapshot(&self, out: &mut BytesMut) {
+        crate::snapshot::encode(self, out);
+    }
+
+    fn restore(snapshot: &mut Bytes) -> Result<Self, CorruptBytes> {
+        crate::snapshot::decode(snapshot)
+    }
+}
+
+impl Partition {
+    /// The groups, in order of their ids.
+    #[must_use]
+    pub fn group_ids(&self) -> Vec<GroupId> {
+        let mut ids: Vec<GroupId> = self.groups.keys().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// What a group looks like now.
+    #[must_use]
+    pub fn group(&self, id: GroupId) -> Option<GroupView<'_>> {
+        self.groups.get(&id).map(|group| GroupView::new(id, group))
+    }
+
+    /// Whether a member is in a group: attached, paused, or here for what it has not settled.
+    #[must_use]
+    pub fn has_member(&self, group: GroupId, member: MemberId) -> bool {
+        self.groups.get(&group).is_some_and(|group| group.members.get(member).is_some())
+    }
+
+    /// Messages that some group holds, in order, each once: what a log must keep. O(n log n).
+    pub fn live_messages(&self) -> impl Iterator<Item = MessageId> {
+        let mut live: Vec<MessageId> = Vec::new();
+        for id in self.group_ids() {
+            if let Some(group) = self.groups.get(&id) {
+                live.extend(group.messages().map(|message| message.id));
+            }
+        }
+        live.sort_unstable();
+        live.dedup();
+        live.into_iter()
+    }
+
+    fn create(&mut self, id: GroupId, config: GroupConfig) -> Reply {
+        if !self.groups.contains_key(&id) {
+            if self.groups.len() >= GROUPS_PER_PARTITION_MAX {
+                return Reply::Refused(Refused::LimitReached);
+            }
+            self.groups.insert(id, Group::new(config));
+        }
+        Reply::Done
+    }
+
+    fn delete(
+        &mut self,
+        stamp: Stamp,
+        id: GroupId,
+        if_unused: bool,
+        if_empty: bool,
+        effects: &mut Vec<Effect>,
+    ) -> Reply {
+        let Some(group) = self.groups.get(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
+        if let Some(refused) = group.refuses_delete(if_unused, if_empty) {
+            return Reply::Refused(refused);
+        }
+        let Some(group) = self.groups.remove(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
+        group.dissolve(&mut Context { stamp, group: id, effects, references: &mut self.references })
+    }
+
+    fn enqueue(
+        &mut self,
+        stamp: Stamp,
+        groups: &[GroupId],
+        message: &MessageHeader,
+        effects: &mut Vec<Effect>,
+    ) -> Reply {
+        let id = MessageId { index: stamp.index, position: stamp.position };
+        if groups.len() > GROUPS_PER_ENQUEUE_MAX {
+            effects.push(Effect::Forget { message: id });
+            return Reply::Refused(Refused::LimitReached);
+        }
+        // A group may hand out and let go of the message at once, while others are still to take it: the command
+        // itself holds it until all have.
+        let shared = groups.len() > 1;
+        if shared {
+            self.references.hold(id);
+        }
+        let mut taken = 0;
+        let mut refused = None;
+        for group in groups {
+            match self.in_group(stamp, *group, effects, |group, context| group.enqueue(context, message, shared)) {
+                Reply::Enqueued { groups } => taken += groups,
+                Reply::Refused(Refused::NoSuchGroup) => {}
+                Reply::Refused(reason) => refused = refused.or(Some(reason)),
+                Reply::Done | Reply::Attached { .. } | Reply::Got { .. } | Reply::Removed { .. } => {}
+            }
+        }
+        let is_unheld = if shared { self.references.release(id) } else { taken == 0 };
+        if is_unheld {
+            effects.push(Effect::Forget { message: id });
+        }
+        refused.map_or(Reply::Enqueued { groups: taken }, Reply::Refused)
+    }
+
+    fn in_group(
+        &mut self,
+        stamp: Stamp,
+        id: GroupId,
+        effects: &mut Vec<Effect>,
+        work: impl FnOnce(&mut Group, &mut Context<'_>) -> Sound<Reply>,
+    ) -> Reply {
+        let Some(group) = self.groups.get_mut(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
+        group.run(&mut Context { stamp, group: id, effects, references: &mut self.references }, work)
+    }
+}

@@ -1,0 +1,201 @@
+//! The messages of a group that wait for a member, in match classes.
+//!
+//! A class holds the messages that the same filters match. So the next message that *some* present member may take is
+//! found by looking at the heads of the classes, never by scanning messages, and messages that nobody may take block
+//! nothing. Without filtered members there is exactly one class. A look costs one comparison per class; a class exists
+//! only while it has messages (and a few more, to be used again).
+//!
+//! Order over all classes: messages that came back before those never handed out, then higher priority first, then
+//! older first ([`Place`]).
+//!
+//! Invariants: the counts equal a recount; a message is in the class of its mask; classes are sorted by mask.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use braid_types::Timestamp;
+
+use crate::filters::Mask;
+use crate::limits::EMPTY_CLASSES_KEPT;
+use crate::message::HeldMessage;
+
+mod class;
+mod fresh;
+
+pub(crate) use class::Class;
+
+/// Who could take a message now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Takers {
+    /// A member without filter has credit.
+    pub(crate) anyone: bool,
+    /// The filters of members that have credit.
+    pub(crate) filters: Mask,
+}
+
+impl Takers {
+    /// Whether one of them may take messages of this mask.
+    pub(crate) fn may_take(self, mask: Mask) -> bool {
+        self.anyone || self.filters & mask != 0
+    }
+
+    /// Nobody has credit.
+    pub(crate) fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Where a class is among the classes, until the next change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClassIndex(usize);
+
+/// The ready messages of a group.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    classes: Vec<Class>,
+    count: u64,
+    size_bytes: u64,
+    /// How many of them expire some day: without any, nothing has to look for expired ones.
+    expiring: u64,
+}
+
+impl Ready {
+    /// Messages.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of their sizes.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// How many of them expire.
+    pub(crate) fn expiring(&self) -> u64 {
+        self.expiring
+    }
+
+    /// The classes, some of which may be empty.
+    pub(crate) fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// All messages, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &HeldMessage> {
+        self.classes.iter().flat_map(|class| class.returned().chain(class.fresh()))
+    }
+
+    /// A message that was never handed out. It is younger than all others.
+    pub(crate) fn push_fresh(&mut self, mask: Mask, message: HeldMessage) {
+        self.count_in(&message);
+        self.class_mut(mask).push_fresh(message);
+    }
+
+    /// A message that came back.
+    pub(crate) fn push_returned(&mut self, mask: Mask, message: HeldMessage) {
+        self.count_in(&message);
+        self.class_mut(mask).push_returned(message);
+    }
+
+    /// The class whose head comes first among those that `takers` may take.
+    pub(crate) fn first_for(&self, takers: Takers) -> Option<ClassIndex> {
+        if let [only] = self.classes.as_slice() {
+            return (!only.is_empty() && takers.may_take(only.mask())).then_some(ClassIndex(0));
+        }
+        let open = self.classes.iter().enumerate().filter(|(_, class)| takers.may_take(class.mask()));
+        let heads = open.filter_map(|(index, class)| Some((class.head()?, ClassIndex(index))));
+        heads.min_by_key(|(place, _)| *place).map(|(_, class)| class)
+    }
+
+    /// The class whose head comes first of all.
+    pub(crate) fn first(&self) -> Option<ClassIndex> {
+        self.first_for(Takers { anyone: true, filters: 0 })
+    }
+
+    /// The mask of a class.
+    pub(crate) fn mask(&self, class: ClassIndex) -> Option<Mask> {
+        self.classes.get(class.0).map(Class::mask)
+    }
+
+    /// Takes the head of a class.
+    pub(crate) fn pop(&mut self, index: ClassIndex) -> Option<HeldMessage> {
+        let class = self.classes.get_mut(index.0)?;
+        let message = class.pop()?;
+        if class.is_empty() && self.classes.len() > EMPTY_CLASSES_KEPT {
+            self.classes.remove(index.0);
+        }
+        self.count_out(&message);
+        Some(message)
+    }
+
+    /// Takes the expired messages off the heads of all lines of all classes, oldest first.
+    pub(crate) fn take_expired(&mut self, now: Timestamp) -> Vec<HeldMessage> {
+        let mut expired = Vec::new();
+        if self.expiring == 0 {
+            return expired;
+        }
+        for class in &mut self.classes {
+            class.take_expired(now, &mut expired);
+        }
+        for message in &expired {
+            self.count_out(message);
+        }
+        expired.sort_unstable_by_key(|message: &HeldMessage| message.id);
+        expired
+    }
+
+    /// Takes all messages, oldest first.
+    pub(crate) fn take_all(&mut self) -> Vec<HeldMessage> {
+        let all = mem::take(self);
+        let mut messages: Vec<HeldMessage> = Vec::new();
+        for class in all.classes {
+            let (returned, fresh) = class.into_parts();
+            messages.extend(returned);
+            messages.extend(fresh);
+        }
+        messages.sort_by_key(|message| message.id);
+        messages
+    }
+
+    /// Puts every message into the class that `mask_of` says, given its present mask. O(n), when a filter appears or
+    /// disappears; sorting only merges the sorted runs of the old classes.
+    pub(crate) fn reclassify(&mut self, mut mask_of: impl FnMut(&HeldMessage, Mask) -> Mask) {
+        let mut all_fresh = Vec::new();
+        for class in mem::take(&mut self.classes) {
+            let old = class.mask();
+            let (returned, fresh) = class.into_parts();
+            for message in returned {
+                let mask = mask_of(&message, old);
+                self.class_mut(mask).push_returned(message);
+            }
+            all_fresh.extend(fresh.map(|message| (mask_of(&message, old), message)));
+        }
+        all_fresh.sort_by_key(|(_, message)| message.id);
+        for (mask, message) in all_fresh {
+            self.class_mut(mask).push_fresh(message);
+        }
+    }
+
+    fn class_mut(&mut self, mask: Mask) -> &mut Class {
+        let index = match self.classes.binary_search_by_key(&mask, Class::mask) {
+            Ok(index) => index,
+            Err(index) => {
+                self.classes.insert(index, Class::new(mask));
+                index
+            }
+        };
+        &mut self.classes[index]
+    }
+
+    fn count_in(&mut self, message: &HeldMessage) {
+        self.count += 1;
+        self.size_bytes += u64::from(message.size_bytes);
+        self.expiring += u64::from(message.expires());
+    }
+
+    fn count_out(&mut self, message: &HeldMessage) {
+        self.count -= 1;
+        self.size_bytes -= u64::from(message.size_bytes);
+        self.expiring -= u64::from(message.expires());
+    }
+}

@@ -1,0 +1,100 @@
+//! The ready messages of one mask: those that came back, and those never handed out.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use braid_types::{MessageId, Timestamp};
+
+use super::fresh::Fresh;
+use crate::filters::Mask;
+use crate::limits::PRIORITY_LEVELS;
+use crate::message::HeldMessage;
+
+/// A message's place in the order of dispatch: the lower, the sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    is_fresh: bool,
+    /// 0 is the highest priority.
+    level: u8,
+    id: MessageId,
+}
+
+impl Place {
+    fn of(message: &HeldMessage, is_fresh: bool) -> Self {
+        Self { is_fresh, level: (PRIORITY_LEVELS - 1).saturating_sub(message.priority), id: message.id }
+    }
+}
+
+/// A match class.
+#[derive(Debug)]
+pub(crate) struct Class {
+    mask: Mask,
+    /// Ahead of all fresh ones. A map, because they come back in any order.
+    returned: BTreeMap<Place, HeldMessage>,
+    fresh: Fresh,
+}
+
+impl Class {
+    pub(super) fn new(mask: Mask) -> Self {
+        Self { mask, returned: BTreeMap::new(), fresh: Fresh::default() }
+    }
+
+    /// Which filters match its messages.
+    pub(crate) fn mask(&self) -> Mask {
+        self.mask
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.returned.is_empty() && self.fresh.is_empty()
+    }
+
+    /// Its messages. Adds up its queues.
+    pub(crate) fn len(&self) -> u64 {
+        u64::try_from(self.returned.len() + self.fresh.len()).unwrap_or(u64::MAX)
+    }
+
+    /// The place of its first message.
+    pub(crate) fn head(&self) -> Option<Place> {
+        let returned = self.returned.first_key_value().map(|(place, _)| *place);
+        returned.or_else(|| Some(Place::of(self.fresh.first()?, true)))
+    }
+
+    /// The messages that came back, in order.
+    pub(crate) fn returned(&self) -> impl Iterator<Item = &HeldMessage> {
+        self.returned.values()
+    }
+
+    /// The messages never handed out, in order.
+    pub(crate) fn fresh(&self) -> impl Iterator<Item = &HeldMessage> {
+        self.fresh.iter()
+    }
+
+    pub(super) fn push_fresh(&mut self, message: HeldMessage) {
+        self.fresh.push(message);
+    }
+
+    pub(super) fn push_returned(&mut self, message: HeldMessage) {
+        self.returned.insert(Place::of(&message, false), message);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<HeldMessage> {
+        match self.returned.pop_first() {
+            Some((_, message)) => Some(message),
+            None => self.fresh.pop(),
+        }
+    }
+
+    /// Takes expired messages while they are at the head of the returned ones or of a priority.
+    pub(super) fn take_expired(&mut self, now: Timestamp, expired: &mut Vec<HeldMessage>) {
+        while let Some(first) = self.returned.first_entry()
+            && first.get().is_expired(now)
+        {
+            expired.push(first.remove());
+        }
+        self.fresh.take_expired(now, expired);
+    }
+
+    pub(super) fn into_parts(self) -> (impl Iterator<Item = HeldMessage>, impl Iterator<Item = HeldMessage>) {
+        (self.returned.into_values(), self.fresh.into_iter())
+    }
+}

@@ -1,0 +1,109 @@
+//! A member in a snapshot, with what it holds and its place in line.
+
+use alloc::vec::Vec;
+
+use braid_types::{CorruptBytes, DeliveryId, MemberId};
+use bytes::{Bytes, BytesMut};
+
+use crate::filters::FilterSlot;
+use crate::limits::FILTERS_PER_GROUP_MAX;
+use crate::member::{Member, Presence};
+use crate::unacked::{HandedOut, Unacked};
+use crate::wire::{Field, put_count, take_count};
+
+/// A member, and its ticket if it stood in line.
+pub(super) struct Saved {
+    pub(super) member: Member,
+    pub(super) ticket: Option<u64>,
+}
+
+pub(super) fn put(member: &Member, out: &mut BytesMut) {
+    member.id.put(out);
+    member.owner.put(out);
+    member.credit.put(out);
+    member.priority.put(out);
+    member.exclusive.put(out);
+    member.filter.put(out);
+    member.presence.put(out);
+    member.turn.map(|turn| turn.ticket).put(out);
+    member.unacked.next().put(out);
+    put_count(member.unacked.len(), out);
+    for (id, handed_out) in member.unacked.iter() {
+        id.put(out);
+        handed_out.put(out);
+    }
+}
+
+pub(super) fn read(input: &mut Bytes) -> Result<Saved, CorruptBytes> {
+    let id = MemberId::read(input)?;
+    let mut member = Member {
+        id,
+        owner: Field::read(input)?,
+        credit: Field::read(input)?,
+        priority: Field::read(input)?,
+        exclusive: Field::read(input)?,
+        filter: Field::read(input)?,
+        presence: Field::read(input)?,
+        unacked: Unacked::default(),
+        turn: None,
+    };
+    let ticket: Option<u64> = Field::read(input)?;
+    member.unacked = take_unacked(input)?;
+    let is_sound = ticket.is_some() == member.is_servable()
+        && !member.is_gone()
+        && (member.is_present() || member.filter.is_none());
+    if !is_sound {
+        return Err(CorruptBytes { what: "state of a member" });
+    }
+    Ok(Saved { member, ticket })
+}
+
+fn take_unacked(input: &mut Bytes) -> Result<Unacked, CorruptBytes> {
+    let next = DeliveryId::read(input)?;
+    let mut unacked = Unacked::starting_at(next);
+    let deliveries: Vec<(DeliveryId, HandedOut)> = (0..take_count(input)?)
+        .map(|_| Ok((DeliveryId::read(input)?, HandedOut::read(input)?)))
+        .collect::<Result<_, CorruptBytes>>()?;
+    let rises = deliveries.is_sorted_by(|(left, _), (right, _)| left < right);
+    if !rises || deliveries.last().is_some_and(|(last, _)| *last >= next) {
+        return Err(CorruptBytes { what: "order of deliveries" });
+    }
+    for (id, handed_out) in deliveries {
+        unacked.restore(id, handed_out);
+    }
+    Ok(unacked)
+}
+
+impl Field for FilterSlot {
+    fn put(&self, out: &mut BytesMut) {
+        self.0.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        let slot = u8::read(input)?;
+        if usize::from(slot) >= FILTERS_PER_GROUP_MAX {
+            return Err(CorruptBytes { what: "filter slot" });
+        }
+        Ok(Self(slot))
+    }
+}
+
+impl Field for Presence {
+    fn put(&self, out: &mut BytesMut) {
+        let byte: u8 = match self {
+            Self::Attached => 0,
+            Self::Paused => 1,
+            Self::Leaving => 2,
+        };
+        byte.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        match u8::read(input)? {
+            0 => Ok(Self::Attached),
+            1 => Ok(Self::Paused),
+            2 => Ok(Self::Leaving),
+            _ => Err(CorruptBytes { what: "presence of a member" }),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Commands: a kind, the version of that kind, and its fields in order.
+
+use alloc::boxed::Box;
+
+use braid_types::CorruptBytes;
+use bytes::{Bytes, BytesMut};
+
+use super::Field;
+use crate::Command;
+
+/// The byte of each kind, and its version. A number is never used again for something else.
+mod kind {
+    pub(super) type Kind = [u8; 2];
+
+    pub(super) const CREATE_GROUP: Kind = [1, 1];
+    pub(super) const DELETE_GROUP: Kind = [2, 1];
+    pub(super) const PURGE_GROUP: Kind = [3, 1];
+    pub(super) const ENQUEUE: Kind = [4, 1];
+    pub(super) const ATTACH: Kind = [5, 1];
+    pub(super) const DETACH: Kind = [6, 1];
+    pub(super) const PAUSE: Kind = [7, 1];
+    pub(super) const RESUME: Kind = [8, 1];
+    pub(super) const SET_WINDOW: Kind = [9, 1];
+    pub(super) const GRANT: Kind = [10, 1];
+    pub(super) const SETTLE: Kind = [11, 1];
+    pub(super) const GET: Kind = [12, 1];
+}
+
+pub(super) fn put(command: &Command, out: &mut BytesMut) {
+    match command {
+        Command::CreateGroup { group, config } => put_fields(kind::CREATE_GROUP, &[group, &**config], out),
+        Command::DeleteGroup { group, if_unused, if_empty } => {
+            put_fields(kind::DELETE_GROUP, &[group, if_unused, if_empty], out);
+        }
+        Command::PurgeGroup { group } => put_fields(kind::PURGE_GROUP, &[group], out),
+        Command::Enqueue { groups, message } => put_fields(kind::ENQUEUE, &[groups, message], out),
+        Command::Attach { group, member } => put_fields(kind::ATTACH, &[group, &**member], out),
+        Command::Detach { group, member, unacked } => put_fields(kind::DETACH, &[group, member, unacked], out),
+        Command::Pause { group, member } => put_fields(kind::PAUSE, &[group, member], out),
+        Command::Resume { group, member, owner, messages } => {
+            put_fields(kind::RESUME, &[group, member, owner, messages], out);
+        }
+        Command::SetWindow { group, member, messages } => {
+            put_fields(kind::SET_WINDOW, &[group, member, messages], out);
+        }
+        Command::Grant { group, member, messages, bytes } => {
+            put_fields(kind::GRANT, &[group, member, messages, bytes], out);
+        }
+        Command::Settle { group, member, deliveries, outcome } => {
+            put_fields(kind::SETTLE, &[group, member, deliveries, outcome], out);
+        }
+        Command::Get { group, owner, settled } => put_fields(kind::GET, &[group, owner, settled], out),
+    }
+}
+
+pub(super) fn read(input: &mut Bytes) -> Result<Command, CorruptBytes> {
+    let kind = [u8::read(input)?, u8::read(input)?];
+    let group = |input: &mut Bytes| Field::read(input);
+    Ok(match kind {
+        kind::CREATE_GROUP => Command::CreateGroup { group: group(input)?, config: Box::new(Field::read(input)?) },
+        kind::DELETE_GROUP => {
+            Command::DeleteGroup { group: group(input)?, if_unused: Field::read(input)?, if_empty: Field::read(input)? }
+        }
+        kind::PURGE_GROUP => Command::PurgeGroup { group: group(input)? },
+        kind::ENQUEUE => Command::Enqueue { groups: Field::read(input)?, message: Field::read(input)? },
+        kind::ATTACH => Command::Attach { group: group(input)?, member: Box::new(Field::read(input)?) },
+        kind::DETACH => {
+            Command::Detach { group: group(input)?, member: Field::read(input)?, unacked: Field::read(input)? }
+        }
+        kind::PAUSE => Command::Pause { group: group(input)?, member: Field::read(input)? },
+        kind::RESUME => Command::Resume {
+            group: group(input)?,
+            member: Field::read(input)?,
+            owner: Field::read(input)?,
+            messages: Field::read(input)?,
+        },
+        kind::SET_WINDOW => {
+            Command::SetWindow { group: group(input)?, member: Field::read(input)?, messages: Field::read(input)? }
+        }
+        kind::GRANT => Command::Grant {
+            group: group(input)?,
+            member: Field::read(input)?,
+            messages: Field::read(input)?,
+            bytes: Field::read(input)?,
+        },
+        kind::SETTLE => Command::Settle {
+            group: group(input)?,
+            member: Field::read(input)?,
+            deliveries: Field::read(input)?,
+            outcome: Field::read(input)?,
+        },
+        kind::GET => Command::Get { group: group(input)?, owner: Field::read(input)?, settled: Field::read(input)? },
+        _ => return Err(CorruptBytes { what: "kind or version of a command" }),
+    })
+}
+
+fn put_fields(kind: kind::Kind, fields: &[&dyn PutField], out: &mut BytesMut) {
+    out.extend_from_slice(&kind);
+    for field in fields {
+        field.put_field(out);
+    }
+}
+
+/// The half of [`Field`] that a list of different fields needs.
+trait PutField {
+    fn put_field(&self, out: &mut BytesMut);
+}
+
+impl<T: Field> PutField for T {
+    fn put_field(&self, out: &mut BytesMut) {
+        self.put(out);
+    }
+}

@@ -1,0 +1,69 @@
+//! A member to attach, and a message's header.
+
+use braid_types::CorruptBytes;
+use bytes::{Bytes, BytesMut};
+
+use super::Field;
+use crate::{Credit, MemberConfig, MessageHeader};
+
+impl Field for Credit {
+    fn put(&self, out: &mut BytesMut) {
+        match self {
+            Self::Window { messages } => {
+                0_u8.put(out);
+                messages.put(out);
+            }
+            Self::Granted { messages, bytes } => {
+                1_u8.put(out);
+                messages.put(out);
+                bytes.put(out);
+            }
+        }
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        match u8::read(input)? {
+            0 => Ok(Self::Window { messages: u32::read(input)? }),
+            1 => Ok(Self::Granted { messages: u32::read(input)?, bytes: u64::read(input)? }),
+            _ => Err(CorruptBytes { what: "credit" }),
+        }
+    }
+}
+
+impl Field for MemberConfig {
+    fn put(&self, out: &mut BytesMut) {
+        self.owner.put(out);
+        self.credit.put(out);
+        self.priority.put(out);
+        self.exclusive.put(out);
+        self.filter.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        Ok(Self {
+            owner: Field::read(input)?,
+            credit: Field::read(input)?,
+            priority: Field::read(input)?,
+            exclusive: Field::read(input)?,
+            filter: Field::read(input)?,
+        })
+    }
+}
+
+impl Field for MessageHeader {
+    fn put(&self, out: &mut BytesMut) {
+        self.size_bytes.put(out);
+        self.priority.put(out);
+        self.expires_at.put(out);
+        self.address.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        Ok(Self {
+            size_bytes: Field::read(input)?,
+            priority: Field::read(input)?,
+            expires_at: Field::read(input)?,
+            address: Field::read(input)?,
+        })
+    }
+}

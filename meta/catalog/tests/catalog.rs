@@ -1,0 +1,19 @@
+//! Tests of the catalog from outside: by table, by scenario, and by random command logs.
+#![allow(
+    clippy::tests_outside_test_module,
+    clippy::missing_docs_in_private_items,
+    reason = "this whole file is tests, in modules by subject"
+)]
+
+#[path = "catalog/kit.rs"]
+mod kit;
+#[path = "catalog/lifecycle.rs"]
+mod lifecycle;
+#[path = "catalog/properties.rs"]
+mod properties;
+#[path = "catalog/refusals.rs"]
+mod refusals;
+#[path = "catalog/resolution.rs"]
+mod resolution;
+#[path = "catalog/routing.rs"]
+mod routing;

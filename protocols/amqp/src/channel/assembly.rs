@@ -54,7 +54,7 @@ impl Body {
     /// Adds a piece, of which `remaining_bytes` of the body, the piece included, were due.
     pub(super) fn push(&mut self, piece: Bytes, remaining_bytes: u64) {
         match self {
-            Self::Slice(first) => *first = piece,
+            Self::Slice(first) if first.is_empty() => *first = piece,
             Self::Slice(first) => {
                 let mut all = BytesMut::new();
                 grow(&mut all, first.len(), remaining_bytes);

@@ -9,17 +9,17 @@ mod subscribe;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use group::{GroupCommand, GroupList, GroupShow, View};
-pub use publish::{PublishAmqp, PublishCommand, PublishMessage, PublishMqtt, PublishNats};
-pub use serve::ServeFlags;
-pub use subscribe::{SubscribeAmqp, SubscribeCommand, SubscribeMessages, SubscribeMqtt, SubscribeNats};
+pub(crate) use group::{GroupCommand, GroupList, GroupShow, View};
+pub(crate) use publish::{PublishAmqp, PublishCommand, PublishMessage, PublishMqtt, PublishNats};
+pub(crate) use serve::ServeFlags;
+pub(crate) use subscribe::{SubscribeAmqp, SubscribeCommand, SubscribeMessages, SubscribeMqtt, SubscribeNats};
 
 use crate::client::Login;
 
 /// One broker for AMQP 0-9-1, MQTT and NATS.
 #[derive(Debug, Parser)]
 #[command(name = "braidmq", version, args_conflicts_with_subcommands = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub struct Cli {
 
 /// What is to be done.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run the broker (the default command).
     Serve(ServeFlags),
     /// Everything that talks to a broker.
@@ -38,7 +38,7 @@ pub enum Command {
 
 /// What is to be done with a broker that runs.
 #[derive(Debug, Subcommand)]
-pub enum ClientCommand {
+pub(crate) enum ClientCommand {
     /// Publish a message.
     #[command(name = "pub", subcommand)]
     Publish(PublishCommand),
@@ -52,22 +52,22 @@ pub enum ClientCommand {
 
 /// Where the broker is, and who to be.
 #[derive(Clone, Debug, Args)]
-pub struct Server {
+pub(crate) struct Server {
     /// Address of the broker; the default is the one port that takes every protocol
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6720")]
-    pub server: String,
+    pub(crate) server: String,
     /// User name (AMQP: guest if not given)
     #[arg(long, env = "BRAIDMQ_USER", hide_env_values = true)]
-    pub user: Option<String>,
+    pub(crate) user: Option<String>,
     /// Password; better in the environment, where other users of the machine do not see it
     #[arg(long, env = "BRAIDMQ_PASSWORD", hide_env_values = true)]
-    pub password: Option<String>,
+    pub(crate) password: Option<String>,
 }
 
 impl Server {
     /// User and password.
     #[must_use]
-    pub fn login(&self) -> Login {
+    pub(crate) fn login(&self) -> Login {
         Login { user: self.user.clone(), password: self.password.clone() }
     }
 }
@@ -75,7 +75,7 @@ impl Server {
 impl Cli {
     /// The command that was given, or `serve`.
     #[must_use]
-    pub fn into_command(self) -> Command {
+    pub(crate) fn into_command(self) -> Command {
         self.command.unwrap_or(Command::Serve(self.serve))
     }
 }

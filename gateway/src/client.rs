@@ -5,12 +5,12 @@
 //!
 //! Invariant: nothing that a server sends can make them panic, and what they hold is bounded by [`limits`].
 
-pub mod amqp;
+pub(crate) mod amqp;
 mod error;
 pub(crate) mod http;
-pub mod limits;
-pub mod mqtt;
-pub mod nats;
+pub(crate) mod limits;
+pub(crate) mod mqtt;
+pub(crate) mod nats;
 #[cfg(test)]
 mod scripted;
 mod wire;
@@ -20,48 +20,48 @@ use std::{future::Future, time::Duration};
 use bytes::Bytes;
 use tokio::net::TcpStream;
 
-pub use error::ClientError;
+pub(crate) use error::ClientError;
 
 /// Who to be. Nothing: what the protocol does without credentials (AMQP: the user `guest`).
 #[derive(Clone, Debug, Default)]
-pub struct Login {
+pub(crate) struct Login {
     /// Name of the user.
-    pub user: Option<String>,
+    pub(crate) user: Option<String>,
     /// Password.
-    pub password: Option<String>,
+    pub(crate) password: Option<String>,
 }
 
 /// A message to publish.
 #[derive(Clone, Debug, Default)]
-pub struct Outgoing {
+pub(crate) struct Outgoing {
     /// Routing key, topic or subject.
-    pub address: String,
+    pub(crate) address: String,
     /// Names and values; order and duplicates are kept where the protocol can.
-    pub headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     /// The body.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 /// What became of published messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Published {
+pub(crate) struct Published {
     /// Messages that the server took.
-    pub taken: u64,
+    pub(crate) taken: u64,
     /// Of these, how many it said match nothing.
-    pub unmatched: u64,
+    pub(crate) unmatched: u64,
 }
 
 /// A message that came in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Received {
+pub(crate) struct Received {
     /// Routing key, topic or subject.
-    pub address: String,
+    pub(crate) address: String,
     /// Names and values in the order they came; values of AMQP have types.
-    pub headers: Vec<(String, serde_json::Value)>,
+    pub(crate) headers: Vec<(String, serde_json::Value)>,
     /// The body.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
     /// The server says that somebody may have had it before.
-    pub redelivered: bool,
+    pub(crate) redelivered: bool,
     /// What to acknowledge it with.
     receipt: Receipt,
 }
@@ -103,7 +103,7 @@ pub(crate) trait Subscription {
 ///
 /// # Errors
 /// Nothing answers there in time.
-pub async fn connect(server: &str) -> Result<TcpStream, ClientError> {
+pub(crate) async fn connect(server: &str) -> Result<TcpStream, ClientError> {
     let unreachable = |source| ClientError::Unreachable { server: server.to_owned(), source };
     let stream =
         in_time("connect", limits::CONNECT_TIMEOUT_MS, async { TcpStream::connect(server).await.map_err(unreachable) })

@@ -3,12 +3,13 @@
 //! What was asked for goes to standard output, everything else to standard error. A reader that closes the output
 //! early (`| head`) ends the command without a complaint.
 
-pub mod group;
+pub(crate) mod group;
 mod printable;
-pub mod publish;
-pub mod subscribe;
+pub(crate) mod publish;
+pub(crate) mod subscribe;
 
 use std::{
+    fmt,
     io::{self, Write},
     process::ExitCode,
 };
@@ -17,7 +18,7 @@ use crate::{cli::ClientCommand, client::ClientError};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
-pub enum CommandError {
+pub(crate) enum CommandError {
     /// The broker or the way to it.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -31,7 +32,7 @@ pub enum CommandError {
 
 /// Runs `command` to its end in a runtime of its own; the code is 0 for success and 1 for failure.
 #[must_use]
-pub fn run(command: &ClientCommand) -> ExitCode {
+pub(crate) fn run(command: &ClientCommand) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(dispatch(command, &mut io::stdout())),
@@ -40,11 +41,15 @@ pub fn run(command: &ClientCommand) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(CommandError::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            note(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
+        Err(error) => failure(&error),
     }
+}
+
+/// Tells the user why nothing came of it; the exit code for that.
+#[must_use]
+pub(crate) fn failure(error: &dyn fmt::Display) -> ExitCode {
+    note(&format!("error: {error}"));
+    ExitCode::FAILURE
 }
 
 async fn dispatch(command: &ClientCommand, output: &mut impl Write) -> Result<(), CommandError> {

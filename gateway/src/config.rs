@@ -5,7 +5,7 @@
 //! `--set limits.connections_max=N` as a flag. Nothing here binds, creates or connects; a key that does not exist is an
 //! error, never ignored.
 //!
-//! Invariants: (1) a key stands in exactly one place, its line in [`sections`]: name, type, default, bounds; (2) an
+//! Invariants: (1) a key stands in exactly one place, its line in `sections`: name, type, default, bounds; (2) an
 //! error names the key, and the line, variable or flag that gave its value; (3) `deploy/braidmq.toml` shows every key
 //! with its default (tested).
 
@@ -23,68 +23,68 @@ mod suggestion;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-pub use addresses::Addresses;
-pub use error::ConfigError;
-pub use log_level::{LogFormat, LogLevel};
-pub use memory_limit::MemoryLimit;
-pub use origin::Origin;
-pub use sections::{Amqp, Detect, Groups, Limits, Listen, Log, Mqtt, Nats, Node};
+pub(crate) use addresses::Addresses;
+pub(crate) use error::ConfigError;
+pub(crate) use log_level::LogFormat;
+pub(crate) use origin::Origin;
+pub(crate) use sections::{Amqp, Detect, Groups, Limits, Listen, Log, Mqtt, Nats, Node};
+pub(crate) use setting::Mismatch;
 
 use section::Section;
 use setting::Given;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Config {
+pub(crate) struct Config {
     /// The keys above the first section.
-    pub node: Node,
+    pub(crate) node: Node,
     /// `[listen]`
-    pub listen: Listen,
+    pub(crate) listen: Listen,
     /// `[detect]`
-    pub detect: Detect,
+    pub(crate) detect: Detect,
     /// `[limits]`
-    pub limits: Limits,
+    pub(crate) limits: Limits,
     /// `[amqp]`
-    pub amqp: Amqp,
+    pub(crate) amqp: Amqp,
     /// `[mqtt]`
-    pub mqtt: Mqtt,
+    pub(crate) mqtt: Mqtt,
     /// `[nats]`
-    pub nats: Nats,
+    pub(crate) nats: Nats,
     /// `[groups]`
-    pub groups: Groups,
+    pub(crate) groups: Groups,
     /// `[log]`
-    pub log: Log,
+    pub(crate) log: Log,
 }
 
 /// A value that a flag of the command line gives to a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Override {
+pub(crate) struct Override {
     /// The key, with its section: `listen.amqp`.
-    pub key: String,
+    pub(crate) key: String,
     /// The flag as the user knows it: `--amqp-listen`.
-    pub flag: String,
+    pub(crate) flag: String,
     /// The value as given.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Where the values come from, apart from the defaults.
 #[derive(Clone, Debug, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     /// The TOML file.
-    pub file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// Variables of the environment; those without the prefix `BRAIDMQ_` are passed over.
-    pub environment: Vec<(String, String)>,
+    pub(crate) environment: Vec<(String, String)>,
     /// Flags, in the order given: of two for one key the later one holds.
-    pub flags: Vec<Override>,
+    pub(crate) flags: Vec<Override>,
 }
 
 /// A configuration that holds, and what its reader should be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The configuration.
-    pub config: Config,
+    pub(crate) config: Config,
     /// Things that look like mistakes but stop nothing; to be logged.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// One value for one key, before it is checked.
@@ -97,7 +97,7 @@ struct Entry {
 impl Sources {
     /// The file and flags given, and the environment of this process.
     #[must_use]
-    pub fn of_process(file: Option<PathBuf>, flags: Vec<Override>) -> Self {
+    pub(crate) fn of_process(file: Option<PathBuf>, flags: Vec<Override>) -> Self {
         // A value that is no UTF-8 becomes one that its key refuses, or a path that does not exist: never a silent default.
         let environment = std::env::vars_os()
             .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
@@ -112,7 +112,7 @@ impl Config {
     /// # Errors
     /// The file cannot be read or is no TOML; a key does not exist; a value is not one its key takes; two keys
     /// contradict each other.
-    pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+    pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         let mut entries = match &sources.file {
             Some(path) => file::read(path)?,
             None => Vec::new(),
@@ -145,7 +145,7 @@ impl Config {
 
     /// Every key with its section, in the order of the sample file.
     #[must_use]
-    pub fn keys() -> Vec<String> {
+    pub(crate) fn keys() -> Vec<String> {
         let sections: [(&str, &[&str]); 9] = [
             ("", Node::KEYS),
             ("listen.", Listen::KEYS),
@@ -161,7 +161,7 @@ impl Config {
     }
 
     /// Gives `key` its value; `None`: there is no such key.
-    fn set(&mut self, key: &str, given: &Given) -> Option<Result<(), setting::Mismatch>> {
+    fn set(&mut self, key: &str, given: &Given) -> Option<Result<(), Mismatch>> {
         let Some((section, key)) = key.split_once('.') else {
             return self.node.set(key, given);
         };

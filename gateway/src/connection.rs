@@ -99,6 +99,8 @@ impl<E: Endpoint> ConnectionTask<E> {
         loop {
             self.round(now)?;
             if self.endpoint.is_closing() {
+                // The client reads the last bytes as "it is all done": what was its own alone must be gone by then.
+                self.service.delete_exclusive_groups().await;
                 return self.write_last().await;
             }
             arm(&self.node, timer.as_mut(), &mut armed, self.endpoint.poll_timeout());
@@ -139,6 +141,9 @@ impl<E: Endpoint> ConnectionTask<E> {
             let took = self.take_items(now);
             self.drive(now);
             self.service.flush();
+            if self.endpoint.is_closing() {
+                return Ok(());
+            }
             self.write()?;
             if self.endpoint.transmit().size_bytes() < self.output_bytes_max {
                 self.service.grant();

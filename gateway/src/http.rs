@@ -12,7 +12,7 @@ mod document;
 mod failure;
 mod groups;
 mod inspect;
-pub mod limits;
+pub(crate) mod limits;
 mod metrics;
 mod query;
 mod rewound;
@@ -33,8 +33,8 @@ use tokio::{
     task::JoinSet,
 };
 
-pub use document::{GroupDocument, GroupsDocument, MemberDocument};
-pub use inspect::Inspect;
+pub(crate) use document::{GroupDocument, GroupsDocument, MemberDocument};
+pub(crate) use inspect::Inspect;
 pub(crate) use query::escaped;
 
 use admission::Peer;
@@ -43,15 +43,16 @@ use rewound::Rewound;
 
 /// Answers HTTP. Cheap to clone; clones share the limit of connections.
 #[derive(Clone, Debug)]
-pub struct HttpService {
+pub(crate) struct HttpService {
     routes: Router,
     connections: Arc<Semaphore>,
+    header_timeout: Duration,
 }
 
 impl HttpService {
     /// Answers from what `inspect` tells.
     #[must_use]
-    pub fn new(inspect: Arc<dyn Inspect>) -> Self {
+    pub(crate) fn new(inspect: Arc<dyn Inspect>) -> Self {
         let routes = Router::new()
             .route("/healthz", get(healthz))
             .route("/metrics", get(metrics::show))
@@ -61,11 +62,15 @@ impl HttpService {
             .method_not_allowed_fallback(|| async { Failure::method_not_allowed() })
             .layer(middleware::from_fn(admission::admit))
             .with_state(inspect);
-        Self { routes, connections: Arc::new(Semaphore::new(limits::CONNECTIONS_MAX)) }
+        Self {
+            routes,
+            connections: Arc::new(Semaphore::new(limits::CONNECTIONS_MAX)),
+            header_timeout: Duration::from_millis(limits::HEADER_TIMEOUT_MS),
+        }
     }
 
     /// Accepts and answers until `shutdown` is there, then lets requests that have begun end.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+    pub(crate) async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         let mut shutdown = pin!(shutdown);
@@ -98,7 +103,7 @@ impl HttpService {
 
     /// Answers one connection until it ends, is idle for too long, or `shutdown` is there. `already_read` are the bytes
     /// that were read from it to tell what it speaks; `peer` is its other end.
-    pub async fn serve_connection<S>(
+    pub(crate) async fn serve_connection<S>(
         &self,
         stream: S,
         already_read: Bytes,
@@ -118,7 +123,7 @@ impl HttpService {
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(Duration::from_millis(limits::HEADER_TIMEOUT_MS))
+            .header_read_timeout(self.header_timeout)
             .max_headers(limits::HEADERS_MAX)
             .max_buf_size(limits::HEAD_BYTES_MAX)
             .serve_connection(TokioIo::new(Rewound::new(already_read, stream)), service);

@@ -10,7 +10,7 @@ use crate::config::{Log, LogFormat};
 
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
-pub enum LoggingError {
+pub(crate) enum LoggingError {
     /// `RUST_LOG` holds something else than levels.
     #[error("environment RUST_LOG: {0}")]
     Directives(#[from] tracing_subscriber::filter::ParseError),
@@ -23,7 +23,7 @@ pub enum LoggingError {
 ///
 /// # Errors
 /// `RUST_LOG` is not understood, or this was called before.
-pub fn install(log: &Log) -> Result<(), LoggingError> {
+pub(crate) fn install(log: &Log) -> Result<(), LoggingError> {
     let filter = filter(log, std::env::var("RUST_LOG").ok().as_deref())?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let registry = tracing_subscriber::registry().with(filter);

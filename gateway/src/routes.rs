@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use braid_broker::{Answer, Interest, Mailbox, Outbox, QueueKey, Subscriber, Task};
-use braid_catalog::{Catalog, GroupRow, RouteError, StorageClass};
+use braid_catalog::{Catalog, GroupRow, Publish, RouteError, StorageClass};
 use braid_machine::{Command, MessageHeader};
 use braid_types::{
     Address, ConnectionId, GroupId, Headers, Message, PartitionId, Protocol, Refusal, RefusalKind, SubscriptionId,
@@ -66,8 +66,9 @@ impl Routes {
             routes.is_cacheable = false;
             headers_of(message)
         };
+        let publish = Publish { exchange, key: &key, address: address.as_ref() };
         catalog
-            .route(vhost, exchange, &key, address.as_ref(), &mut headers, &mut rows)
+            .route_from(Some(message.origin), vhost, publish, &mut headers, &mut rows)
             .map_err(|error| refusal(error, exchange, vhost))?;
         for row in rows.iter().filter(|row| row.class != StorageClass::Direct) {
             routes.add_group(row.partition, row.id);

@@ -102,7 +102,7 @@ async fn start(config: Config) -> Result<Arc<Node>, ServerError> {
     std::fs::create_dir_all(&data_dir).map_err(|source| ServerError::DataDirectory { path: path.clone(), source })?;
     let partitions = config.groups.partitions;
     let memory_bytes_max = usize::try_from(config.limits.memory_bytes_max.bytes()).unwrap_or(usize::MAX);
-    let (broker, notes) = Broker::start(Options { partitions, memory_bytes_max });
+    let (broker, notes) = Broker::start(Options { partitions, memory_bytes_max, seed: crate::operations::random() });
     let node_id = config.node.node_id;
     // Names whose answer changed wait here until the commit that changed them is answered.
     let (effects, waiting) = mpsc::unbounded_channel();

@@ -132,11 +132,11 @@ impl Sessions {
         session.live.as_ref().is_some_and(|live| live.connection() == connection)
     }
 
-    /// A filter feeds the session's group from now on.
-    pub(crate) fn add_interest(&self, name: &SessionName, subscription: SubscriptionId, filter: Filter) {
-        if let Some(mut session) = self.sessions.get_mut(name) {
-            session.interests.insert(subscription, filter);
-        }
+    /// A filter feeds the session's group from now on. Says whether it did before.
+    pub(crate) fn add_interest(&self, name: &SessionName, subscription: SubscriptionId, filter: Filter) -> bool {
+        self.sessions
+            .get_mut(name)
+            .is_some_and(|mut session| session.interests.insert(subscription, filter).is_some())
     }
 
     /// It does not any more. Says which filter, if it did.

@@ -192,7 +192,7 @@ fn enter(node: &Node, name: &Name, share: &mut Share, wanted: Option<&Arc<GroupR
             let mailbox = Arc::clone(&share.mailbox);
             let key = InterestKey::Connection(mailbox.connection(), subscription);
             let subscriber = Subscriber::Queue { mailbox, subscription, queue, filter: share.filter.clone() };
-            if !node.broker.interest.insert(&name.0, &share.filter, Interest { key, subscriber }) {
+            if !node.broker.interest.insert(&name.0, &share.filter, Interest { key, subscriber }, false) {
                 tracing::warn!("the interest table is full; a queue subscription gets nothing");
             }
             share.mailbox.push(Item::Moved { subscription, attachment: None });

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 /// Look at groups.
 #[derive(Clone, Debug, Subcommand)]
-pub enum GroupCommand {
+pub(crate) enum GroupCommand {
     /// All groups.
     List(GroupList),
     /// One group with its members.
@@ -13,36 +13,36 @@ pub enum GroupCommand {
 
 /// `braidmq group list`
 #[derive(Clone, Debug, Args)]
-pub struct GroupList {
+pub(crate) struct GroupList {
     /// Those of this vhost only
     #[arg(long)]
-    pub vhost: Option<String>,
+    pub(crate) vhost: Option<String>,
     /// Where to ask, and how to print
     #[command(flatten)]
-    pub view: View,
+    pub(crate) view: View,
 }
 
 /// `braidmq group show`
 #[derive(Clone, Debug, Args)]
-pub struct GroupShow {
+pub(crate) struct GroupShow {
     /// Name of the group
     #[arg(value_name = "NAME")]
-    pub name: String,
+    pub(crate) name: String,
     /// Its vhost
     #[arg(long, default_value = "/")]
-    pub vhost: String,
+    pub(crate) vhost: String,
     /// Where to ask, and how to print
     #[command(flatten)]
-    pub view: View,
+    pub(crate) view: View,
 }
 
 /// Where to ask, and how to print.
 #[derive(Clone, Debug, Args)]
-pub struct View {
+pub(crate) struct View {
     /// Address of the broker's HTTP listener
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:15672")]
-    pub http: String,
+    pub(crate) http: String,
     /// JSON, as the broker sends it
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }

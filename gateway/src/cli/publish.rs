@@ -6,7 +6,7 @@ use super::{Server, serve::assignment};
 
 /// Publish with one of the protocols.
 #[derive(Clone, Debug, Subcommand)]
-pub enum PublishCommand {
+pub(crate) enum PublishCommand {
     /// With AMQP 0-9-1, confirmed.
     Amqp(PublishAmqp),
     /// With MQTT 5, acknowledged unless --qos is 0.
@@ -18,71 +18,71 @@ pub enum PublishCommand {
 /// `braidmq pub amqp`
 #[derive(Clone, Debug, Args)]
 #[command(allow_missing_positional = true)]
-pub struct PublishAmqp {
+pub(crate) struct PublishAmqp {
     /// Routing key; not with --queue
     #[arg(value_name = "KEY", required_unless_present = "queue", conflicts_with = "queue")]
-    pub key: Option<String>,
+    pub(crate) key: Option<String>,
     /// What is published
     #[command(flatten)]
-    pub message: PublishMessage,
+    pub(crate) message: PublishMessage,
     /// Exchange to publish to
     #[arg(long, default_value = "amq.topic", conflicts_with = "queue")]
-    pub exchange: String,
+    pub(crate) exchange: String,
     /// Publish straight to this queue (default exchange); it must exist
     #[arg(long)]
-    pub queue: Option<String>,
+    pub(crate) queue: Option<String>,
     /// Virtual host
     #[arg(long, default_value = "/")]
-    pub vhost: String,
+    pub(crate) vhost: String,
     /// The broker
     #[command(flatten)]
-    pub server: Server,
+    pub(crate) server: Server,
 }
 
 /// `braidmq pub mqtt`
 #[derive(Clone, Debug, Args)]
-pub struct PublishMqtt {
+pub(crate) struct PublishMqtt {
     /// Topic
     #[arg(value_name = "TOPIC")]
-    pub topic: String,
+    pub(crate) topic: String,
     /// What is published
     #[command(flatten)]
-    pub message: PublishMessage,
+    pub(crate) message: PublishMessage,
     /// Quality of service: 0, 1 or 2
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u8).range(0..=2))]
-    pub qos: u8,
+    pub(crate) qos: u8,
     /// Have the server keep it for later subscribers
     #[arg(long)]
-    pub retain: bool,
+    pub(crate) retain: bool,
     /// The broker
     #[command(flatten)]
-    pub server: Server,
+    pub(crate) server: Server,
 }
 
 /// `braidmq pub nats`
 #[derive(Clone, Debug, Args)]
-pub struct PublishNats {
+pub(crate) struct PublishNats {
     /// Subject
     #[arg(value_name = "SUBJECT")]
-    pub subject: String,
+    pub(crate) subject: String,
     /// What is published
     #[command(flatten)]
-    pub message: PublishMessage,
+    pub(crate) message: PublishMessage,
     /// The broker
     #[command(flatten)]
-    pub server: Server,
+    pub(crate) server: Server,
 }
 
 /// What is published, and how often.
 #[derive(Clone, Debug, Args)]
-pub struct PublishMessage {
+pub(crate) struct PublishMessage {
     /// Body; "-" takes it from standard input
     #[arg(value_name = "BODY", allow_hyphen_values = true)]
-    pub body: String,
+    pub(crate) body: String,
     /// Publish it so many times
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
-    pub count: u64,
+    pub(crate) count: u64,
     /// A header (MQTT: user property); may be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = assignment)]
-    pub headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
 }

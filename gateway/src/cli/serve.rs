@@ -8,40 +8,40 @@ use crate::config::{Override, Sources};
 
 /// Flags of `serve`.
 #[derive(Clone, Debug, Default, Args)]
-pub struct ServeFlags {
+pub(crate) struct ServeFlags {
     /// `data_dir`
     #[arg(long, value_name = "FOLDER", help = "Folder of the node's files (data_dir)")]
-    pub data_dir: Option<String>,
+    pub(crate) data_dir: Option<String>,
     /// The configuration's file.
     #[arg(long, value_name = "FILE", help = "Configuration in TOML; BRAIDMQ_CONFIG in the environment does the same")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Where the one port listens (listen.any)
     #[arg(long, value_name = "ADDR:PORT|off")]
-    pub listen: Option<String>,
+    pub(crate) listen: Option<String>,
     /// Where AMQP listens (listen.amqp)
     #[arg(long, value_name = "ADDR:PORT|off")]
-    pub amqp_listen: Option<String>,
+    pub(crate) amqp_listen: Option<String>,
     /// Where MQTT listens (listen.mqtt)
     #[arg(long, value_name = "ADDR:PORT|off")]
-    pub mqtt_listen: Option<String>,
+    pub(crate) mqtt_listen: Option<String>,
     /// Where NATS listens (listen.nats)
     #[arg(long, value_name = "ADDR:PORT|off")]
-    pub nats_listen: Option<String>,
+    pub(crate) nats_listen: Option<String>,
     /// Where HTTP listens (listen.http)
     #[arg(long, value_name = "ADDR:PORT|off")]
-    pub http_listen: Option<String>,
+    pub(crate) http_listen: Option<String>,
     /// off, error, warn, info, debug, trace; also per part (log.level)
     #[arg(long, value_name = "LEVEL")]
-    pub log_level: Option<String>,
+    pub(crate) log_level: Option<String>,
     /// Any other key of the configuration; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, String)>,
+    pub(crate) set: Vec<(String, String)>,
 }
 
 impl ServeFlags {
     /// File, environment of the process and flags, for [`crate::config::Config::load`].
     #[must_use]
-    pub fn sources(&self) -> Sources {
+    pub(crate) fn sources(&self) -> Sources {
         let file = self.config.clone().or_else(|| {
             let named = std::env::var_os("BRAIDMQ_CONFIG").filter(|name| !name.is_empty());
             named.map(PathBuf::from)
@@ -51,7 +51,7 @@ impl ServeFlags {
 
     /// The flags as values of keys.
     #[must_use]
-    pub fn overrides(&self) -> Vec<Override> {
+    pub(crate) fn overrides(&self) -> Vec<Override> {
         let assigned = self.set.iter().map(|(key, text)| Override {
             key: key.clone(),
             flag: format!("--set {key}"),

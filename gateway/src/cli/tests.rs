@@ -54,7 +54,7 @@ fn every_flag_of_serve_reaches_its_key() {
         [&["127.0.0.1:1"], &[], &["127.0.0.1:3"], &["127.0.0.1:4", "[::1]:4"], &["127.0.0.1:5"]];
     assert_eq!(addresses, expected.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>()));
     assert_eq!((config.log.level.as_str(), config.amqp.heartbeat_s), ("warn", 7));
-    assert_eq!(config.limits.memory_bytes_max, crate::config::MemoryLimit::Percent(50));
+    assert_eq!(config.limits.memory_bytes_max.bytes_of(2_000_000_000), 1_000_000_000);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! AMQP 0-9-1: publishes with confirms, or consumes one queue with acknowledgements, on one channel.
 
+mod consume;
 mod field_table;
 mod frame;
 mod handshake;
@@ -9,15 +10,18 @@ use std::{collections::BTreeSet, time::Duration};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{ClientError, Login, Outgoing, Published, Receipt, Received, Subscription, limits, wire::Wire};
-use frame::{Content, Frame, Method, method};
+use super::{ClientError, Login, Outgoing, Published, Receipt, limits, wire::Wire};
+pub(crate) use consume::Consume;
+
+use consume::Partial;
+use frame::{Frame, Method, method};
 
 /// The only channel.
 const CHANNEL: u16 = 1;
 
 /// A connection with one open channel.
 #[derive(Debug)]
-pub struct AmqpClient<S> {
+pub(crate) struct AmqpClient<S> {
     wire: Wire<S>,
     frame_bytes_max: usize,
     heartbeat: Duration,
@@ -27,30 +31,12 @@ pub struct AmqpClient<S> {
     last_tag: u64,
 }
 
-/// What to consume.
-#[derive(Clone, Copy, Debug)]
-pub struct Consume<'a> {
-    /// The queue; a durable one is declared if there is none.
-    pub queue: &'a str,
-    /// Exchange and key to bind it with.
-    pub binding: Option<(&'a str, &'a str)>,
-    /// Messages to be sent ahead of their acknowledgements.
-    pub prefetch: u16,
-}
-
-#[derive(Debug)]
-struct Partial {
-    received: Received,
-    missing_bytes: u64,
-    body: BytesMut,
-}
-
 impl<S: AsyncRead + AsyncWrite + Unpin> AmqpClient<S> {
     /// Opens connection and channel.
     ///
     /// # Errors
     /// The server refuses the login or the vhost, or speaks something else.
-    pub async fn connect(stream: S, login: &Login, vhost: &str) -> Result<Self, ClientError> {
+    pub(crate) async fn connect(stream: S, login: &Login, vhost: &str) -> Result<Self, ClientError> {
         let mut client = Self {
             wire: Wire::new(stream),
             frame_bytes_max: frame::FRAME_BYTES_BEFORE_TUNE,
@@ -66,7 +52,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AmqpClient<S> {
     ///
     /// # Errors
     /// There is no such exchange, a message was refused, or the connection broke.
-    pub async fn publish(&mut self, exchange: &str, message: &Outgoing, count: u64) -> Result<Published, ClientError> {
+    pub(crate) async fn publish(
+        &mut self,
+        exchange: &str,
+        message: &Outgoing,
+        count: u64,
+    ) -> Result<Published, ClientError> {
         self.call(method::CONFIRM_SELECT, method::CONFIRM_SELECT_OK, |out| {
             out.put_u8(0);
             Ok(())
@@ -114,48 +105,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AmqpClient<S> {
         Ok(published)
     }
 
-    /// Begins to consume.
-    ///
-    /// # Errors
-    /// The server does not let it, or the connection broke.
-    pub async fn consume(&mut self, consume: Consume<'_>) -> Result<(), ClientError> {
-        self.declare(consume.queue).await?;
-        if let Some((exchange, key)) = consume.binding {
-            self.call(method::QUEUE_BIND, method::QUEUE_BIND_OK, |out| {
-                out.put_u16(0);
-                frame::put_short_text(out, consume.queue)?;
-                frame::put_short_text(out, exchange)?;
-                frame::put_short_text(out, key)?;
-                out.put_u8(0);
-                out.put_u32(0);
-                Ok(())
-            })
-            .await?;
-        }
-        self.call(method::BASIC_QOS, method::BASIC_QOS_OK, |out| {
-            out.put_u32(0);
-            out.put_u16(consume.prefetch);
-            out.put_u8(0);
-            Ok(())
-        })
-        .await?;
-        self.call(method::BASIC_CONSUME, method::BASIC_CONSUME_OK, |out| {
-            out.put_u16(0);
-            frame::put_short_text(out, consume.queue)?;
-            frame::put_short_text(out, CONSUMER_TAG)?;
-            out.put_u8(0);
-            out.put_u32(0);
-            Ok(())
-        })
-        .await?;
-        Ok(())
-    }
-
     /// Closes channel and connection.
     ///
     /// # Errors
     /// The connection broke first.
-    pub async fn close(mut self) -> Result<(), ClientError> {
+    pub(crate) async fn close(mut self) -> Result<(), ClientError> {
         let closing = self.call(method::CONNECTION_CLOSE, method::CONNECTION_CLOSE_OK, |out| {
             out.put_u16(200);
             frame::put_short_text(out, "done")?;
@@ -165,31 +119,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AmqpClient<S> {
         closing.await?;
         self.wire.close().await;
         Ok(())
-    }
-
-    /// Makes sure that `queue` exists. What exists may have any properties, so it is asked for first.
-    async fn declare(&mut self, queue: &str) -> Result<(), ClientError> {
-        const PASSIVE: u8 = 0b00001;
-        const DURABLE: u8 = 0b00010;
-        const NOT_FOUND: u16 = 404;
-        let arguments = |bits: u8| {
-            move |out: &mut BytesMut| {
-                out.put_u16(0);
-                frame::put_short_text(out, queue)?;
-                out.put_u8(bits);
-                out.put_u32(0);
-                Ok(())
-            }
-        };
-        match self.call(method::QUEUE_DECLARE, method::QUEUE_DECLARE_OK, arguments(PASSIVE)).await {
-            Err(ClientError::Refused { code: Some(NOT_FOUND), .. }) => {
-                // That closed the channel.
-                self.open_channel().await?;
-                self.call(method::QUEUE_DECLARE, method::QUEUE_DECLARE_OK, arguments(DURABLE)).await?;
-                Ok(())
-            }
-            other => other.map(drop),
-        }
     }
 
     async fn open_channel(&mut self) -> Result<(), ClientError> {
@@ -266,83 +195,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AmqpClient<S> {
                     if let Receipt::Tag(tag) = received.receipt {
                         self.last_tag = tag;
                     }
-                    self.partial = Some(Partial { received, missing_bytes: 0, body: BytesMut::new() });
+                    self.partial = Some(Partial::new(received));
                     return Ok(Frame::Method(method::BASIC_DELIVER, arguments));
                 }
                 frame => return Ok(frame),
             }
         }
-    }
-
-    /// Takes a part of a delivery's content; the whole delivery once it is complete.
-    fn assemble(&mut self, frame: Frame) -> Result<Option<Received>, ClientError> {
-        let Some(partial) = &mut self.partial else { return Ok(None) };
-        match frame {
-            Frame::Header(Content { body_bytes, headers }) => {
-                partial.received.headers = headers;
-                partial.missing_bytes = body_bytes;
-            }
-            Frame::Body(bytes) => {
-                let Some(missing) = partial.missing_bytes.checked_sub(bytes.len() as u64) else {
-                    return Err(ClientError::Protocol("the server sent more of a body than it announced"));
-                };
-                if partial.body.len() > limits::INPUT_BYTES_MAX {
-                    return Err(ClientError::Protocol("the server sent a larger message than is taken here"));
-                }
-                partial.missing_bytes = missing;
-                partial.body.extend_from_slice(&bytes);
-            }
-            Frame::Method(..) | Frame::Heartbeat => return Ok(None),
-        }
-        Ok(self
-            .partial
-            .take_if(|partial| partial.missing_bytes == 0)
-            .map(|partial| Received { body: partial.body.freeze(), ..partial.received }))
-    }
-}
-
-/// Name of the only consumer. Unique within the channel is enough.
-const CONSUMER_TAG: &str = "braidmq";
-
-impl<S: AsyncRead + AsyncWrite + Unpin> Subscription for AmqpClient<S> {
-    async fn next(&mut self) -> Result<Received, ClientError> {
-        loop {
-            let frame = self.next_frame().await?;
-            if let Some(received) = self.assemble(frame)? {
-                return Ok(received);
-            }
-        }
-    }
-
-    async fn settle(&mut self, received: &Received) -> Result<(), ClientError> {
-        let Receipt::Tag(tag) = received.receipt else { return Ok(()) };
-        self.send(method::BASIC_ACK, |out| {
-            out.put_u64(tag);
-            out.put_u8(0);
-            Ok(())
-        })
-        .await
-    }
-
-    async fn finish(mut self) -> Result<Vec<Received>, ClientError> {
-        self.call(method::BASIC_CANCEL, method::BASIC_CANCEL_OK, |out| {
-            frame::put_short_text(out, CONSUMER_TAG)?;
-            out.put_u8(0);
-            Ok(())
-        })
-        .await?;
-        // What was sent ahead goes back at once, and not as a failure. Tag 0 with `multiple`: all that is open.
-        const MULTIPLE_REQUEUE: u8 = 0b11;
-        if self.last_tag > 0 {
-            self.send(method::BASIC_NACK, |out| {
-                out.put_u64(0);
-                out.put_u8(MULTIPLE_REQUEUE);
-                Ok(())
-            })
-            .await?;
-        }
-        self.close().await?;
-        Ok(Vec::new())
     }
 }
 

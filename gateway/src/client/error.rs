@@ -4,7 +4,7 @@ use std::io;
 
 /// Why a client could not do its work.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientError {
+pub(crate) enum ClientError {
     /// The caller: the protocol cannot say this.
     #[error("{0}")]
     Input(String),

@@ -2,16 +2,17 @@
 
 mod packet;
 mod properties;
+mod subscribe;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{ClientError, Login, Outgoing, Published, Receipt, Received, Subscription, limits, wire::Wire};
+use super::{ClientError, Login, Outgoing, Published, Received, limits, wire::Wire};
 use packet::{Packet, kind};
 
 /// Seconds between two packets of ours that the server waits for; half of it is [`limits::KEEPALIVE_MS`].
@@ -25,13 +26,15 @@ const FAILURE: u8 = 0x80;
 
 /// A connected session.
 #[derive(Debug)]
-pub struct MqttClient<S> {
+pub(crate) struct MqttClient<S> {
     wire: Wire<S>,
     ping_interval: Duration,
     /// `QoS` 1 and 2 messages that the server takes ahead of its acknowledgements.
     receive_maximum: u16,
     /// `QoS` 2 messages that came and whose sender does not know yet that they did.
     unreleased: BTreeSet<u16>,
+    /// Messages that came before the answer to SUBSCRIBE.
+    pending: VecDeque<Received>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> MqttClient<S> {
@@ -40,12 +43,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MqttClient<S> {
     ///
     /// # Errors
     /// The server refuses the login, or speaks something else.
-    pub async fn connect(stream: S, login: &Login, receive_maximum: u16) -> Result<Self, ClientError> {
+    pub(crate) async fn connect(stream: S, login: &Login, receive_maximum: u16) -> Result<Self, ClientError> {
         let mut client = Self {
             wire: Wire::new(stream),
             ping_interval: Duration::from_millis(limits::KEEPALIVE_MS),
             receive_maximum: u16::MAX,
             unreleased: BTreeSet::new(),
+            pending: VecDeque::new(),
         };
         super::in_time("MQTT handshake", limits::CONNECT_TIMEOUT_MS, async {
             client.wire.write(&packet::connect(login, KEEPALIVE_S, receive_maximum)?).await?;
@@ -77,7 +81,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MqttClient<S> {
     ///
     /// # Errors
     /// A message was refused, or the connection broke.
-    pub async fn publish(
+    pub(crate) async fn publish(
         &mut self,
         message: &Outgoing,
         qos: u8,
@@ -85,8 +89,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MqttClient<S> {
         count: u64,
     ) -> Result<Published, ClientError> {
         if qos == 0 {
-            for _ in 0..count {
-                self.wire.write(&packet::publish(message, qos, retain, 0)?).await?;
+            let encoded = packet::publish(message, qos, retain, 0)?;
+            let at_once = limits::unconfirmed_messages(message.body.len()) as u64;
+            let mut sent = 0;
+            while sent < count {
+                let batch = at_once.min(count - sent);
+                self.wire.write(&(0..batch).flat_map(|_| encoded.iter().copied()).collect::<Vec<u8>>()).await?;
+                sent += batch;
             }
             self.ping().await?;
             return Ok(Published { taken: count, unmatched: 0 });
@@ -133,32 +142,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MqttClient<S> {
         Ok(published)
     }
 
-    /// Subscribes to `filter` with at most `qos`.
-    ///
-    /// # Errors
-    /// The server does not let it, or the connection broke.
-    pub async fn subscribe(&mut self, filter: &str, qos: u8) -> Result<(), ClientError> {
-        const ID: u16 = 1;
-        self.wire.write(&packet::subscribe(filter, qos, ID)?).await?;
-        super::in_time("MQTT SUBACK", limits::ANSWER_TIMEOUT_MS, async {
-            loop {
-                // Retained messages may come first; the server sends those of QoS 0 only once, but they are not what a
-                // subscriber waits for before it is one.
-                let Packet { first, mut body } = self.next_packet().await?;
-                if first == kind::SUBACK && packet::take_u16(&mut body)? == ID {
-                    let properties = properties::take(&mut body)?;
-                    return check(packet::take_u8(&mut body)?, &properties);
-                }
-            }
-        })
-        .await
-    }
-
     /// Disconnects.
     ///
     /// # Errors
     /// The connection broke first.
-    pub async fn close(mut self) -> Result<(), ClientError> {
+    pub(crate) async fn close(mut self) -> Result<(), ClientError> {
         self.wire.write(&packet::DISCONNECT).await?;
         self.wire.close().await;
         Ok(())
@@ -189,27 +177,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MqttClient<S> {
         }
         Ok(packet)
     }
-
-    /// Takes a PUBLISH; `None`: this `QoS` 2 message came before.
-    fn received(&mut self, first: u8, mut body: Bytes) -> Result<Option<Received>, ClientError> {
-        let (redelivered, qos) = (first & 0b1000 != 0, first >> 1 & 0b11);
-        let topic = packet::take_short(&mut body)?;
-        let receipt = match qos {
-            0 => Receipt::None,
-            1 => Receipt::Packet(packet::take_u16(&mut body)?),
-            2 => Receipt::PacketOnce(packet::take_u16(&mut body)?),
-            _ => return Err(ClientError::Protocol("the server sent a message with QoS 3")),
-        };
-        let properties = properties::take(&mut body)?;
-        if let Receipt::PacketOnce(id) = receipt
-            && !self.unreleased.insert(id)
-        {
-            return Ok(None);
-        }
-        let headers = properties.user.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let address = String::from_utf8_lossy(&topic).into_owned();
-        Ok(Some(Received { address, headers, body, redelivered, receipt }))
-    }
 }
 
 /// Packet id and reason of a PUBACK, PUBREC or PUBCOMP; a failure is an error.
@@ -230,53 +197,6 @@ fn check(reason: u8, properties: &properties::Properties) -> Result<(), ClientEr
 fn refusal(reason: u8, properties: &properties::Properties) -> ClientError {
     let words = properties.reason.as_deref().unwrap_or_else(|| packet::reason(reason));
     ClientError::Refused { code: Some(u16::from(reason)), reason: format!("0x{reason:02X} {words}") }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> Subscription for MqttClient<S> {
-    async fn next(&mut self) -> Result<Received, ClientError> {
-        loop {
-            let Packet { first, mut body } = self.next_packet().await?;
-            match first & 0xF0 {
-                kind::PUBLISH => {
-                    if let Some(received) = self.received(first, body)? {
-                        return Ok(received);
-                    }
-                }
-                kind::PUBREL_WITHOUT_FLAGS => {
-                    let id = packet::take_u16(&mut body)?;
-                    self.unreleased.remove(&id);
-                    self.wire.write(&packet::acknowledgement(kind::PUBCOMP, id)).await?;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    async fn settle(&mut self, received: &Received) -> Result<(), ClientError> {
-        match received.receipt {
-            Receipt::Packet(id) => self.wire.write(&packet::acknowledgement(kind::PUBACK, id)).await,
-            Receipt::PacketOnce(id) => self.wire.write(&packet::acknowledgement(kind::PUBREC, id)).await,
-            Receipt::None | Receipt::Tag(_) => Ok(()),
-        }
-    }
-
-    async fn finish(mut self) -> Result<Vec<Received>, ClientError> {
-        // A QoS 2 message that was printed is settled only by its PUBCOMP.
-        let released = super::in_time("MQTT PUBREL", limits::ANSWER_TIMEOUT_MS, async {
-            while !self.unreleased.is_empty() {
-                let Packet { first, mut body } = self.next_packet().await?;
-                if first & 0xF0 == kind::PUBREL_WITHOUT_FLAGS {
-                    let id = packet::take_u16(&mut body)?;
-                    self.unreleased.remove(&id);
-                    self.wire.write(&packet::acknowledgement(kind::PUBCOMP, id)).await?;
-                }
-            }
-            Ok(())
-        });
-        released.await?;
-        self.close().await?;
-        Ok(Vec::new())
-    }
 }
 
 #[cfg(test)]

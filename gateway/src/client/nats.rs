@@ -19,7 +19,7 @@ const UNFLUSHED_BYTES_MAX: usize = 1024 * 1024;
 
 /// A connection.
 #[derive(Debug)]
-pub struct NatsClient<S> {
+pub(crate) struct NatsClient<S> {
     wire: Wire<S>,
     info: Info,
     /// Messages that came while something else was waited for.
@@ -43,7 +43,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> NatsClient<S> {
     ///
     /// # Errors
     /// The server refuses the login, wants TLS, or speaks something else.
-    pub async fn connect(stream: S, login: &Login) -> Result<Self, ClientError> {
+    pub(crate) async fn connect(stream: S, login: &Login) -> Result<Self, ClientError> {
         let mut wire = Wire::new(stream);
         super::in_time("NATS handshake", limits::CONNECT_TIMEOUT_MS, async {
             let info = loop {
@@ -70,7 +70,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> NatsClient<S> {
     ///
     /// # Errors
     /// The message is too large, the server refuses it, or the connection broke.
-    pub async fn publish(&mut self, message: &Outgoing, count: u64) -> Result<Published, ClientError> {
+    pub(crate) async fn publish(&mut self, message: &Outgoing, count: u64) -> Result<Published, ClientError> {
         if !message.headers.is_empty() && !self.info.headers {
             return Err(ClientError::refused("it takes no headers"));
         }
@@ -95,7 +95,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> NatsClient<S> {
     ///
     /// # Errors
     /// The server does not let it, or the connection broke.
-    pub async fn subscribe(
+    pub(crate) async fn subscribe(
         &mut self,
         subject: &str,
         queue: Option<&str>,
@@ -122,7 +122,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> NatsClient<S> {
     ///
     /// # Errors
     /// None today; the others that close can fail.
-    pub async fn close(mut self) -> Result<(), ClientError> {
+    pub(crate) async fn close(mut self) -> Result<(), ClientError> {
         self.wire.close().await;
         Ok(())
     }

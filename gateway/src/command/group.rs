@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 /// The node does not answer, or there is no such group.
-pub async fn run(command: &GroupCommand, output: &mut impl Write) -> Result<(), CommandError> {
+pub(crate) async fn run(command: &GroupCommand, output: &mut impl Write) -> Result<(), CommandError> {
     match command {
         GroupCommand::List(GroupList { vhost, view }) => {
             let query = vhost.as_ref().map(|vhost| format!("?vhost={}", escaped(vhost))).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::{
 ///
 /// # Errors
 /// The broker did not take all of them, or `--queue` names none.
-pub async fn run(command: &PublishCommand, output: &mut impl Write) -> Result<(), CommandError> {
+pub(crate) async fn run(command: &PublishCommand, output: &mut impl Write) -> Result<(), CommandError> {
     let published = match command {
         PublishCommand::Amqp(publish) => amqp(publish).await?,
         PublishCommand::Mqtt(publish) => mqtt(publish).await?,

@@ -22,7 +22,7 @@ use crate::{
 ///
 /// # Errors
 /// The broker does not let it, or the connection broke.
-pub async fn run(command: &SubscribeCommand, output: &mut impl Write) -> Result<(), CommandError> {
+pub(crate) async fn run(command: &SubscribeCommand, output: &mut impl Write) -> Result<(), CommandError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let stop = async move {
         tokio::select! {

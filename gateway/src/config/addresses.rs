@@ -6,23 +6,23 @@ use super::setting::{Bounds, Given, Mismatch, Setting};
 
 /// Addresses to listen on; none means that the listener is off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Addresses(Vec<SocketAddr>);
+pub(crate) struct Addresses(Vec<SocketAddr>);
 
 impl Addresses {
     /// 127.0.0.1 with `port`.
     #[must_use]
-    pub fn loopback(port: u16) -> Self {
+    pub(crate) fn loopback(port: u16) -> Self {
         Self(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))])
     }
 
     /// Nothing listens.
     #[must_use]
-    pub fn is_off(&self) -> bool {
+    pub(crate) fn is_off(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Each address, in the order given.
-    pub fn iter(&self) -> impl Iterator<Item = &SocketAddr> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SocketAddr> {
         self.0.iter()
     }
 

@@ -6,7 +6,7 @@ use super::{origin::Origin, setting::Mismatch};
 
 /// Why a configuration is not taken.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
+pub(crate) enum ConfigError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Unreadable {

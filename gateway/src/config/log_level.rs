@@ -10,11 +10,11 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// Which lines are logged: a level, or a level per part of the program with commas between them
 /// (`warn,braid_broker=debug`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogLevel(String);
+pub(crate) struct LogLevel(String);
 
 /// Form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people.
     #[default]
     Text,
@@ -25,7 +25,7 @@ pub enum LogFormat {
 impl LogLevel {
     /// As directives of `tracing`.
     #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }

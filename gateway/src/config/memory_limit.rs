@@ -18,7 +18,7 @@ const PERCENT_MAX: u8 = 90;
 
 /// A limit of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryLimit {
+pub(crate) enum MemoryLimit {
     /// That many bytes.
     Bytes(u64),
     /// That share of the memory that the node has, in percent.
@@ -28,7 +28,7 @@ pub enum MemoryLimit {
 impl MemoryLimit {
     /// In bytes, with the memory that this process has.
     #[must_use]
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Percent(_) => self.bytes_of(memory_bytes(Path::new("/"))),
@@ -37,7 +37,7 @@ impl MemoryLimit {
 
     /// In bytes, with `total_bytes` of memory.
     #[must_use]
-    pub fn bytes_of(self, total_bytes: u64) -> u64 {
+    pub(crate) fn bytes_of(self, total_bytes: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Percent(percent) => (total_bytes / 100).saturating_mul(u64::from(percent)).max(BYTES_MIN),

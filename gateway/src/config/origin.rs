@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf};
 
 /// The place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// Nobody gave one.
     Default,
     /// A line of the file, counted from 1.

@@ -21,8 +21,8 @@ macro_rules! section {
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct $name {
-            $($(#[$key_about])* pub $key: $kind,)*
+        pub(crate) struct $name {
+            $($(#[$key_about])* pub(crate) $key: $kind,)*
         }
 
         impl Default for $name {

@@ -41,7 +41,7 @@ section! {
 impl Listen {
     /// Each key of the section with its addresses.
     #[must_use]
-    pub fn by_key(&self) -> [(&'static str, &Addresses); 5] {
+    pub(crate) fn by_key(&self) -> [(&'static str, &Addresses); 5] {
         [
             ("listen.any", &self.any),
             ("listen.amqp", &self.amqp),

@@ -23,11 +23,11 @@ pub(super) enum Given {
 /// Why a value is not one that the key takes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got {got}")]
-pub struct Mismatch {
+pub(crate) struct Mismatch {
     /// What the key takes.
-    pub expected: String,
+    pub(crate) expected: String,
     /// What was given.
-    pub got: String,
+    pub(crate) got: String,
 }
 
 /// Least and greatest value of a number.

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::*;
+use super::{memory_limit::MemoryLimit, *};
 
 const SAMPLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/braidmq.toml"));
 

@@ -7,57 +7,57 @@ use serde::{Deserialize, Serialize};
 
 /// Several groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupsDocument {
+pub(crate) struct GroupsDocument {
     /// Ordered by vhost and name.
-    pub groups: Vec<GroupDocument>,
+    pub(crate) groups: Vec<GroupDocument>,
 }
 
 /// One group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupDocument {
+pub(crate) struct GroupDocument {
     /// Its vhost.
-    pub vhost: String,
+    pub(crate) vhost: String,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// `declared`, `shared` or `session`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Storage class: `direct`, `memory`, `disk` or `quorum`.
-    pub class: String,
+    pub(crate) class: String,
     /// Its partition.
-    pub partition: u32,
+    pub(crate) partition: u32,
     /// The node that leads it.
-    pub leader: u64,
+    pub(crate) leader: u64,
     /// Fences the leader.
-    pub epoch: u64,
+    pub(crate) epoch: u64,
     /// Messages that wait.
-    pub ready: u64,
+    pub(crate) ready: u64,
     /// Messages handed out and not settled.
-    pub unacked: u64,
+    pub(crate) unacked: u64,
     /// Its members, in the order in which the broker names them.
-    pub members: Vec<MemberDocument>,
+    pub(crate) members: Vec<MemberDocument>,
 }
 
 /// One member of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemberDocument {
+pub(crate) struct MemberDocument {
     /// `amqp`, `mqtt` or `nats`.
-    pub protocol: String,
+    pub(crate) protocol: String,
     /// The node's number of the connection.
-    pub connection: u64,
+    pub(crate) connection: u64,
     /// Address of the client.
-    pub peer: String,
+    pub(crate) peer: String,
     /// Consumer tag, client id or sid.
-    pub label: String,
+    pub(crate) label: String,
     /// Messages it may still be sent; null: unlimited.
-    pub credit_messages: Option<u64>,
+    pub(crate) credit_messages: Option<u64>,
     /// Deliveries that it has not settled.
-    pub unacked: u64,
+    pub(crate) unacked: u64,
     /// Consumer priority.
-    pub priority: i32,
+    pub(crate) priority: i32,
     /// The filter it came by, in MQTT's notation; null: by the group's name.
-    pub filter: Option<String>,
+    pub(crate) filter: Option<String>,
     /// Why it is sent nothing just now; null when it would be.
-    pub skipped: Option<String>,
+    pub(crate) skipped: Option<String>,
 }
 
 impl From<Vec<GroupListing>> for GroupsDocument {

@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin};
 use braid_broker::GroupListing;
 
 /// A broker that can be looked at.
-pub trait Inspect: Send + Sync {
+pub(crate) trait Inspect: Send + Sync {
     /// All groups, or those of one vhost.
     fn list_groups(&self, vhost: Option<String>) -> Pin<Box<dyn Future<Output = Vec<GroupListing>> + Send + '_>>;
 

@@ -217,14 +217,16 @@ async fn groups_are_shown_to_this_machine_under_its_own_name_only() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_silent_connection_is_closed() {
-    let service = HttpService::new(Arc::new(FakeBroker { ready: true }));
-    let (ours, _theirs) = tokio::io::duplex(1024);
-    let started = tokio::time::Instant::now();
+    let mut service = HttpService::new(Arc::new(FakeBroker { ready: true }));
+    service.header_timeout = Duration::from_millis(20);
+    let (ours, mut theirs) = tokio::io::duplex(1024);
     let peer = "127.0.0.1:5".parse().unwrap();
     service.serve_connection(ours, Bytes::from_static(b"GET /heal"), peer, std::future::pending()).await;
-    assert!(started.elapsed() <= Duration::from_millis(limits::HEADER_TIMEOUT_MS + limits::GRACE_MS));
+    let mut answer = String::new();
+    theirs.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
 }
 
 #[tokio::test]

@@ -31,6 +31,11 @@ impl Service {
             (None, Some(name)) => self.node.sessions.forget_waiting(name, &self.mailbox),
             (None, None) => {}
         }
+        self.delete_exclusive_groups().await;
+    }
+
+    /// Deletes the groups that belong to this connection alone.
+    pub(crate) async fn delete_exclusive_groups(&mut self) {
         let groups = std::mem::take(&mut *self.exclusive_groups.lock());
         for group in groups {
             if let Err(refusal) = self.node.delete_group(group, false, false).await {

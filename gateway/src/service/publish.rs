@@ -49,8 +49,8 @@ impl Service {
     fn route(&mut self, publish: Publish, routes: &Arc<Routes>) {
         let Publish { ticket, mandatory, channel, message } = publish;
         if message.retain && !self.node.retain(&self.vhost, routes, &message) {
-            self.refuse(ticket, RefusalKind::LimitReached);
-            return;
+            let refusal = Refusal::new(RefusalKind::LimitReached, "the node has no room for more retained messages");
+            return self.refuse(Publish { ticket, mandatory, channel, message }, refusal);
         }
         if routes.is_empty() {
             self.unroutable(ticket, mandatory, channel, message);
@@ -129,10 +129,12 @@ impl Service {
         self.events.push_back(Event::Returned { ticket, channel, message, refusal: Some(refusal) });
     }
 
-    fn refuse(&mut self, ticket: Option<Ticket>, kind: RefusalKind) {
+    fn refuse(&mut self, publish: Publish, refusal: Refusal) {
         self.node.broker.counters.messages_refused_total.add(1);
-        if let Some(ticket) = ticket {
-            self.events.push_back(Event::Published { ticket, result: PublishResult::Refused(kind) });
-        }
+        let Publish { ticket, channel, message, .. } = publish;
+        self.events.push_back(match ticket {
+            Some(ticket) => Event::Published { ticket, result: PublishResult::Refused(refusal.kind) },
+            None => Event::Returned { ticket, channel, message, refusal: Some(refusal) },
+        });
     }
 }

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use braid_broker::{Interest, InterestKey, Subscriber};
+use braid_broker::{Interest, InterestKey, Item, Subscriber};
 use braid_types::{
-    Completion, Filter, GroupId, PartitionId, Protocol, Refusal, RefusalKind, RetainedDelivery, Settlement, Source,
+    Completion, Event, Filter, GroupId, PartitionId, Protocol, Refusal, RefusalKind, RetainedDelivery, Settlement, Source,
     Subscribe, SubscriptionId, Ticket, UnackedOnEnd,
 };
 use bytes::Bytes;
@@ -90,7 +90,10 @@ impl Service {
             None => false,
         };
         if let Some(ticket) = ticket {
-            self.complete(ticket, Ok(Completion::Unsubscribed { existed }));
+            // By way of the mailbox, behind what this connection has been sent until now and what it sent itself.
+            self.flush();
+            let result = Ok(Completion::Unsubscribed { existed });
+            self.mailbox.push(Item::Event(Box::new(Event::Completed { ticket, result })));
         }
     }
 
@@ -200,7 +203,7 @@ impl Service {
         let key = InterestKey::Connection(self.mailbox.connection(), subscription);
         let mailbox = Arc::clone(&self.mailbox);
         let subscriber = Subscriber::Plain { mailbox, subscription, no_local: request.no_local };
-        if !self.node.broker.interest.insert(&self.vhost, &filter, Interest { key, subscriber }) {
+        if !self.node.broker.interest.insert(&self.vhost, &filter, Interest { key, subscriber }, !is_new) {
             return self.complete(request.ticket, Err(interest_is_full()));
         }
         self.subscriptions.insert(subscription, Subscription::Plain { filter: filter.clone() });
@@ -219,10 +222,10 @@ impl Service {
             connection: Arc::clone(&session.connection),
         };
         let key = InterestKey::Session(session.number, request.subscription);
-        if !self.node.broker.interest.insert(&self.vhost, &filter, Interest { key, subscriber }) {
+        let replaces = self.node.sessions.add_interest(&session.name, request.subscription, filter.clone());
+        if !self.node.broker.interest.insert(&self.vhost, &filter, Interest { key, subscriber }, replaces) {
             return self.complete(request.ticket, Err(interest_is_full()));
         }
-        self.node.sessions.add_interest(&session.name, request.subscription, filter.clone());
         self.subscriptions.insert(request.subscription, Subscription::OfSession { filter: filter.clone() });
         if self.attachments.contains_key(&0) {
             self.complete(request.ticket, Ok(Completion::Done));

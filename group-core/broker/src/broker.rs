@@ -14,6 +14,8 @@ pub struct Options {
     pub partitions: u32,
     /// Bytes of bodies that groups may hold before publishers have to wait.
     pub memory_bytes_max: usize,
+    /// Random: seeds hash tables that clients fill.
+    pub seed: u64,
 }
 
 /// What a node's connections work with.
@@ -43,8 +45,9 @@ impl Broker {
         let owned = Owned { clock, counters: Arc::clone(&counters), memory: Arc::clone(&memory), notes };
         let partitions =
             (0..options.partitions.max(1)).map(|id| PartitionHandle::start(PartitionId(id), owned.clone())).collect();
-        let interest = InterestTable::default();
-        (Self { clock, counters, memory, interest, retained: RetainedTable::default(), partitions }, notes_receiver)
+        let interest = InterestTable::new(options.seed);
+        let retained = RetainedTable::new(options.seed);
+        (Self { clock, counters, memory, interest, retained, partitions }, notes_receiver)
     }
 
     /// A partition of this node.

@@ -84,25 +84,36 @@ impl PartialEq for Interest {
 }
 
 /// All interest of the node, by vhost.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct InterestTable {
     tries: RwLock<HashMap<Bytes, Trie<Interest>>>,
     generation: AtomicU64,
+    seed: u64,
 }
 
 impl InterestTable {
+    /// An empty table. `seed` is random, so that clients cannot choose levels that collide in it.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { tries: RwLock::default(), generation: AtomicU64::new(0), seed }
+    }
+
     /// Changes with every change.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Adds an interest, replacing one of the same key and filter. False when the table is full
+    /// Adds an interest, or replaces the one of the same key and filter when `replaces` says that there is one (looking
+    /// for it costs as much as there are interests in the filter). False when the table is full
     /// ([`braid_routing::limits::TREE_NODES_MAX`]).
-    pub fn insert(&self, vhost: &Bytes, filter: &Filter, interest: Interest) -> bool {
+    pub fn insert(&self, vhost: &Bytes, filter: &Filter, interest: Interest, replaces: bool) -> bool {
         let mut tries = self.tries.write();
-        let trie = tries.entry(vhost.clone()).or_default();
-        trie.remove(filter, &interest);
+        let seed = self.seed;
+        let trie = tries.entry(vhost.clone()).or_insert_with(|| Trie::with_seed(seed));
+        if replaces {
+            trie.remove(filter, &interest);
+        }
         let is_in = trie.insert(filter, interest);
         self.generation.fetch_add(1, Ordering::Release);
         is_in

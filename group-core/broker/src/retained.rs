@@ -17,18 +17,26 @@ struct Table {
 }
 
 /// All retained messages.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RetainedTable {
     table: RwLock<Table>,
+    seed: u64,
 }
 
 impl RetainedTable {
+    /// An empty table. `seed` is random, so that clients cannot choose levels that collide in it.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { table: RwLock::default(), seed }
+    }
+
     /// Keeps `message` as the last of its address, or removes that when the body is empty. Returns whether it was done:
     /// false at the limits of count and size.
     pub fn set(&self, vhost: &Bytes, address: &Address, message: &Arc<Message>) -> bool {
         let mut table = self.table.write();
         let Table { stores, count } = &mut *table;
-        let store = stores.entry(vhost.clone()).or_default();
+        let seed = self.seed;
+        let store = stores.entry(vhost.clone()).or_insert_with(|| Store::with_seed(seed));
         if message.body.is_empty() {
             *count -= usize::from(store.remove(address).is_some());
             return true;

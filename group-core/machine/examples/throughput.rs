@@ -1,5 +1,5 @@
 //! Prints what enqueue, dispatch and settle of a message cost together, for one group and a few shapes of members. Run by
-//! hand: `cargo run --release -p braid-machine --example throughput`. The target is 200 ns for the first line.
+//! hand: `cargo run --release -p braid-machine --example throughput [part of a line]`. The target is 200 ns for the first line.
 #![allow(clippy::print_stdout, reason = "printing is what this program is for")]
 
 use std::time::Instant;
@@ -14,13 +14,24 @@ const MESSAGES: u64 = 2_000_000;
 const GROUP: GroupId = GroupId(7);
 
 fn main() {
-    shape("one member, window 100, settled one by one", 1, None, Credit::Window { messages: 100 }, 1);
-    shape("one member, window 100, settled in tens", 1, None, Credit::Window { messages: 100 }, 10);
-    shape("one member, granted", 1, None, Credit::Granted { messages: u32::MAX, bytes: u64::MAX }, 1);
-    shape("100 members, window 10", 100, None, Credit::Window { messages: 10 }, 1);
-    shape("3 members, one filter, window 100", 3, Some(1), Credit::Window { messages: 100 }, 1);
-    shape("64 members, 64 filters, window 100", 64, Some(64), Credit::Window { messages: 100 }, 1);
-    backlog();
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let window = |messages| Credit::Window { messages };
+    let granted = Credit::Granted { messages: u32::MAX, bytes: u64::MAX };
+    for (what, members, filters, credit, per_settle) in [
+        ("one member, window 100, settled one by one", 1, None, window(100), 1),
+        ("one member, window 100, settled in tens", 1, None, window(100), 10),
+        ("one member, granted", 1, None, granted, 1),
+        ("100 members, window 10", 100, None, window(10), 1),
+        ("3 members, one filter, window 100", 3, Some(1), window(100), 1),
+        ("64 members, 64 filters, window 100", 64, Some(64), window(100), 1),
+    ] {
+        if what.contains(&wanted) {
+            shape(what, members, filters, credit, per_settle);
+        }
+    }
+    if wanted.is_empty() {
+        backlog();
+    }
 }
 
 struct Bench {

@@ -2,10 +2,14 @@
 //!
 //! Invariant: every message in `ready` is in the class that the present filters give it.
 
-use braid_types::{Filter, Outcome};
+use alloc::vec::Vec;
+use core::mem;
+
+use braid_types::{Filter, Outcome, Timestamp};
 
 use crate::context::Context;
-use crate::filters::{FilterSlot, Filters};
+use crate::delayed::Delayed;
+use crate::filters::{FilterSlot, Filters, Mask};
 use crate::message::HeldMessage;
 use crate::ready::{ClassIndex, Ready};
 use crate::{DropReason, GroupConfig};
@@ -17,24 +21,45 @@ pub(crate) struct Backlog {
     pub(crate) ready: Ready,
     /// Distinct filters of present members.
     pub(crate) filters: Filters,
+    /// Messages that wait for their next try.
+    pub(crate) delayed: Delayed,
 }
 
 impl Backlog {
-    /// A message that was never handed out, behind all others of its priority.
-    pub(crate) fn append(&mut self, message: HeldMessage) {
-        let mask = self.filters.mask_of(message.address.as_ref());
-        self.ready.push_fresh(mask, message);
+    /// Which filters match a message.
+    pub(crate) fn mask_of(&mut self, message: &HeldMessage) -> Mask {
+        self.filters.mask_of(message.address.as_ref())
     }
 
     /// A message that was handed out, ahead of all that never were, in its old order.
     pub(crate) fn put_back(&mut self, message: HeldMessage) {
-        let mask = self.filters.mask_of(message.address.as_ref());
+        let mask = self.mask_of(&message);
         self.ready.push_returned(mask, message);
+    }
+
+    /// Puts back the messages whose delay is over.
+    pub(crate) fn put_back_due(&mut self, now: Timestamp) {
+        while let Some(message) = self.delayed.take_due(now) {
+            self.put_back(message);
+        }
+    }
+
+    /// Takes all messages, oldest first.
+    pub(crate) fn take_all(&mut self) -> Vec<HeldMessage> {
+        let mut messages = self.ready.take_all();
+        messages.extend(mem::take(&mut self.delayed).into_messages());
+        messages.sort_by_key(|message| message.id);
+        messages
+    }
+
+    /// Messages, delayed ones too.
+    pub(crate) fn count(&self) -> u64 {
+        self.ready.count() + self.delayed.count()
     }
 
     /// Drops what has expired at the head of a line. So an expired message is never handed out.
     pub(crate) fn drop_expired(&mut self, context: &mut Context<'_>) {
-        if self.ready.expiring() == 0 {
+        if context.now() <= self.ready.calm_until() {
             return;
         }
         for message in self.ready.take_expired(context.now()) {
@@ -60,8 +85,11 @@ impl Backlog {
             Outcome::Released => self.put_back(message),
             Outcome::Modified => {
                 message.delivery_count = message.delivery_count.saturating_add(1);
+                let delay_ms = config.retry.map_or(0, |retry| retry.delay_ms(message.delivery_count));
                 if config.delivery_limit.is_some_and(|limit| message.delivery_count > limit) {
                     context.drop_message(&message, DropReason::DeliveryLimit);
+                } else if delay_ms > 0 {
+                    self.delayed.insert(context.now().plus_ms(delay_ms), message);
                 } else {
                     self.put_back(message);
                 }

@@ -5,6 +5,7 @@
 use alloc::boxed::Box;
 
 use braid_types::{Address, ConnectionId, DeliveryId, Filter, GroupId, MemberId, Outcome, Timestamp, UnackedOnEnd};
+use bytes::Bytes;
 use smallvec::SmallVec;
 
 use crate::GroupConfig;
@@ -37,6 +38,24 @@ pub struct MessageHeader {
     pub expires_at: Option<Timestamp>,
     /// For filtered members; `None` when it was published without one.
     pub address: Option<Address>,
+}
+
+/// What makes a publish the same as an earlier one, within a group (SPEC section 3, exactly-once publishing). The names
+/// are made unique in vhost and user by who proposes the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PublishIdentity {
+    /// A publisher that numbers its messages: up to the last number that the group took, they are known.
+    Sequence {
+        /// Its name, at most [`crate::limits::IDENTITY_BYTES_MAX`] bytes.
+        publisher: Bytes,
+        /// The number of the message. Numbers rise; gaps are allowed.
+        sequence: u64,
+    },
+    /// A name for this message alone, known for a time.
+    Token {
+        /// At most [`crate::limits::IDENTITY_BYTES_MAX`] bytes.
+        token: Bytes,
+    },
 }
 
 /// How a member's deliveries are settled and limited.
@@ -104,6 +123,16 @@ pub enum Command {
         /// The message.
         message: MessageHeader,
     },
+    /// Appends a message to those of the groups that do not know its identity yet. The others are answered for as if they
+    /// had taken it: they did, the first time.
+    EnqueueOnce {
+        /// Which groups; each at most once.
+        groups: SmallVec<[GroupId; 1]>,
+        /// The message.
+        message: MessageHeader,
+        /// What it is known by.
+        identity: PublishIdentity,
+    },
     /// Attaches a member. Its [`MemberId`] is the command's stamp.
     Attach {
         /// To which group.
@@ -169,6 +198,9 @@ pub enum Command {
         /// How.
         outcome: Outcome,
     },
+    /// Time has passed: what waits for it happens in all groups. Proposed when [`crate::Partition::next_deadline`] has
+    /// come; other commands do the same for the group that they name.
+    Tick,
     /// Takes one ready message. Unless it is settled at once, it is held by a member of its own whose [`MemberId`] is
     /// the command's stamp and whose delivery id is 0; that member ends when the delivery is settled.
     Get {

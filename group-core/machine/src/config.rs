@@ -26,6 +26,9 @@ pub struct GroupConfig {
     pub retry: Option<RetryDelay>,
     /// Milliseconds that a member may hold a delivery.
     pub member_timeout_ms: Option<u64>,
+    /// Milliseconds for which tokens of publishes are remembered; `None`:
+    /// [`crate::limits::TOKEN_WINDOW_DEFAULT_MS`].
+    pub token_window_ms: Option<u64>,
 }
 
 /// Which of the members that could take a message gets it. Consumer priority comes before all of them.
@@ -50,6 +53,8 @@ pub enum Overflow {
     DropHead,
     /// Publishes are refused until the group is down to four fifths of its limits.
     RejectPublish,
+    /// As `RejectPublish`, and the refused message is dead-lettered: it is told as dropped.
+    RejectPublishDeadLetter,
 }
 
 /// A delay that grows with the failed tries: `delay_ms_min` times their number, at most `delay_ms_max`.

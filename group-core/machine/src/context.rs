@@ -45,9 +45,14 @@ impl Context<'_> {
         }
     }
 
+    /// Tells that a message was dropped.
+    pub(crate) fn note_dropped(&mut self, message: MessageId, reason: DropReason, delivery_count: u32) {
+        self.effects.push(Effect::Dropped { group: self.group, message, reason, delivery_count });
+    }
+
     /// The group lets go of a message that nobody accepted.
     pub(crate) fn drop_message(&mut self, message: &HeldMessage, reason: DropReason) {
-        self.effects.push(Effect::Dropped { group: self.group, message: message.id, reason });
+        self.note_dropped(message.id, reason, message.delivery_count);
         self.release(message);
     }
 }

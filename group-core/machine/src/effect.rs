@@ -44,7 +44,8 @@ pub enum Effect {
         /// It was settled by this dispatch: the client need not acknowledge.
         settled: bool,
     },
-    /// A message left a group without being accepted (to be counted; later: dead-lettered). Comes before `Forget`.
+    /// A message left a group, or was refused by it, without being accepted: to be counted and, where the group has a
+    /// dead-letter address, dead-lettered. Comes before `Forget`, so that the body is still there.
     Dropped {
         /// From which group.
         group: GroupId,
@@ -52,6 +53,8 @@ pub enum Effect {
         message: MessageId,
         /// Why.
         reason: DropReason,
+        /// Failed tries.
+        delivery_count: u32,
     },
     /// No group of the partition refers to the message any more. Comes after every `Deliver` of it.
     Forget {

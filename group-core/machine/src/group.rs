@@ -3,13 +3,16 @@
 //!
 //! Invariants: those of `lib.rs`; `newest` rises.
 
-use braid_types::MessageId;
+use alloc::boxed::Box;
+
+use braid_types::{MessageId, Timestamp};
 
 use crate::backlog::Backlog;
 use crate::context::Context;
 use crate::fault::{Broken, Sound};
 use crate::members::Members;
-use crate::message::HeldMessage;
+use crate::message::{HeldMessage, NEVER};
+use crate::publishers::Publishers;
 use crate::{GroupConfig, Refused, Reply};
 
 /// A group.
@@ -25,6 +28,14 @@ pub(crate) struct Group {
     pub(crate) newest: Option<MessageId>,
     /// Messages that members hold.
     pub(crate) unacked: u64,
+    /// It has reached a length limit and takes no publishes until it has relaxed.
+    pub(crate) rejects_publishes: bool,
+    /// When it last had a member, a get or a declaration.
+    pub(crate) last_used: Timestamp,
+    /// No member holds a delivery for too long before this time.
+    pub(crate) patient_until: Timestamp,
+    /// What it remembers of its publishers; made on first use.
+    pub(crate) publishers: Option<Box<Publishers>>,
     /// What took it out of service.
     pub(crate) fault: Option<Broken>,
 }
@@ -32,13 +43,25 @@ pub(crate) struct Group {
 impl Group {
     /// A group without messages and members.
     pub(crate) fn new(config: GroupConfig) -> Self {
-        Self { config, backlog: Backlog::default(), members: Members::default(), newest: None, unacked: 0, fault: None }
+        Self {
+            backlog: Backlog::default(),
+            members: Members::new(config.strategy, 0),
+            newest: None,
+            unacked: 0,
+            rejects_publishes: false,
+            last_used: Timestamp(0),
+            patient_until: NEVER,
+            publishers: None,
+            fault: None,
+            config,
+        }
     }
 
     /// All messages that it holds, in no particular order.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &HeldMessage> {
         let unacked = self.members.iter().flat_map(|member| member.unacked.iter());
-        self.backlog.ready.iter().chain(unacked.map(|(_, handed_out)| &handed_out.message))
+        let delayed = self.backlog.delayed.iter().map(|(_, message)| message);
+        self.backlog.ready.iter().chain(delayed).chain(unacked.map(|(_, handed_out)| &handed_out.message))
     }
 
     /// Carries out a command's work in this group, and then all that follows from it. A broken invariant stops the
@@ -58,9 +81,17 @@ impl Group {
                 return Reply::Refused(Refused::Faulted);
             }
         };
-        if let Err(broken) = self.dispatch(context) {
+        if self.fault.is_none()
+            && let Err(broken) = self.follow_up(context)
+        {
             self.fault = Some(broken);
         }
         reply
+    }
+
+    fn follow_up(&mut self, context: &mut Context<'_>) -> Sound<()> {
+        self.keep_time(context)?;
+        self.dispatch(context)?;
+        self.limit_length(context)
     }
 }

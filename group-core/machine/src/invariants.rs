@@ -11,7 +11,7 @@ use braid_types::{DeliveryId, MessageId};
 use crate::Credit;
 use crate::filters::{FilterSlot, is_same};
 use crate::group::Group;
-use crate::member::Member;
+use crate::member::{Member, Presence, Role};
 use crate::members::Turn;
 use crate::partition::Partition;
 
@@ -30,7 +30,21 @@ pub fn check(partition: &Partition) -> Result<(), String> {
             ensure(*shared == message.shared, "(6) groups disagree whether a message is shared")?;
         }
     }
-    check_references(partition, &holders)
+    check_references(partition, &holders)?;
+    check_deadlines(partition)
+}
+
+fn check_deadlines(partition: &Partition) -> Result<(), String> {
+    let mut noted = 0;
+    for id in partition.group_ids() {
+        let Some(group) = partition.groups.get(&id) else { continue };
+        let at = partition.deadlines.of(id);
+        noted += usize::from(at.is_some());
+        let wanted = group.next_deadline();
+        let is_covered = wanted.is_none_or(|wanted| at.is_some_and(|at| at <= wanted));
+        ensure(is_covered, "(10) a group waits for a time that is not noted")?;
+    }
+    ensure(noted == partition.deadlines.len(), "(10) a time is noted for no group")
 }
 
 fn check_references(partition: &Partition, holders: &BTreeMap<MessageId, (u32, bool)>) -> Result<(), String> {
@@ -50,6 +64,9 @@ fn check_group(group: &Group) -> Result<(), String> {
     check_ready(group)?;
     check_filters(group)?;
     check_members(group)?;
+    check_times(group)?;
+    check_roles(group)?;
+    check_length(group)?;
     let may_go = group.backlog.ready.first_for(group.members.takers());
     ensure(may_go.is_none(), "(2) a ready message could be handed out")
 }
@@ -61,6 +78,37 @@ fn check_places(group: &Group) -> Result<(), String> {
     ensure(ids.last().copied() <= group.newest, "a message is younger than the newest")?;
     let unacked: usize = group.members.iter().map(|member| member.unacked.len()).sum();
     ensure(u64::try_from(unacked) == Ok(group.unacked), "(5) unacked differs from its recount")
+}
+
+fn check_roles(group: &Group) -> Result<(), String> {
+    let present = group.members.iter().filter(|member| member.is_present());
+    if !group.config.single_active {
+        let mut roles = present.map(|member| member.role);
+        return ensure(roles.all(|role| role == Role::Active), "(11) a member stands by for nobody");
+    }
+    let chosen: Vec<&Member> = present.filter(|member| member.role != Role::Standby).collect();
+    let attached = group.members.iter().filter(|member| member.presence == Presence::Attached).count();
+    ensure(chosen.len() == usize::from(attached > 0), "(11) not one member is active")?;
+    ensure(chosen.iter().all(|member| member.presence == Presence::Attached), "(11) who is away is active")
+}
+
+fn check_length(group: &Group) -> Result<(), String> {
+    let ready = &group.backlog.ready;
+    let is_over = group.config.messages_max.is_some_and(|limit| ready.count() > limit)
+        || group.config.size_bytes_max.is_some_and(|limit| ready.size_bytes() > limit);
+    ensure(!is_over || group.rejects_publishes, "(12) a group is over its limits")
+}
+
+fn check_times(group: &Group) -> Result<(), String> {
+    let ready = &group.backlog.ready;
+    let is_calm = ready.classes().iter().all(|class| ready.calm_until() <= class.earliest_expiry());
+    ensure(is_calm, "(10) a head expires sooner than known")?;
+    let mut delayed = group.backlog.delayed.iter();
+    ensure(delayed.all(|(_, message)| message.delivery_count > 0), "a delayed message never failed")?;
+    let Some(timeout_ms) = group.config.member_timeout_ms else { return Ok(()) };
+    let holders = group.members.iter().filter(|member| member.presence != Presence::Paused);
+    let mut until = holders.filter_map(|member| member.patient_until(timeout_ms));
+    ensure(until.all(|until| group.patient_until <= until), "(10) a delivery is overdue sooner than known")
 }
 
 fn check_ready(group: &Group) -> Result<(), String> {
@@ -117,6 +165,8 @@ fn check_members(group: &Group) -> Result<(), String> {
     )?;
     for member in members.iter() {
         ensure(member.turn.is_some() == member.is_servable(), "(3) who stands in line is not who could be served")?;
+        let own = |id: &DeliveryId| *id < member.unacked.next() && member.is_present();
+        ensure(member.overdue.iter().all(own), "(4) a delivery is overdue that never was")?;
         ensure(!member.is_gone(), "(3) a member that is gone is still there")?;
         let ids: Vec<DeliveryId> = member.unacked.iter().map(|(id, _)| id).collect();
         ensure(ids.is_sorted_by(|left, right| left < right), "(4) deliveries are out of order")?;

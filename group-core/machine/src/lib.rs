@@ -29,7 +29,10 @@
 //! 8. Messages come back ahead of those never handed out, in the order in which they were published.
 //! 9. `apply` is total: it never fails and never panics; a broken invariant takes one group out of service
 //!    ([`Refused::Faulted`]) and nothing else.
-//! 10. The same log gives the same state, replies and effects, from the start or from any snapshot.
+//! 10. What waits for a time is noted with that time or an earlier one, so that [`Partition::next_deadline`] is never late.
+//! 11. A group with a single active member sends to one member at a time, and to one if any is attached.
+//! 12. After each command a group is within its length limits, or takes no publishes.
+//! 13. The same log gives the same state, replies and effects, from the start or from any snapshot.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm, clippy::float_arithmetic)]
@@ -40,6 +43,8 @@ mod backlog;
 mod command;
 mod config;
 mod context;
+mod deadlines;
+mod delayed;
 mod dispatch;
 mod effect;
 mod fault;
@@ -51,17 +56,21 @@ pub mod limits;
 mod member;
 mod members;
 mod message;
+mod overflow;
 mod partition;
+mod publishers;
 mod ready;
 mod references;
 mod reply;
 mod settle;
+mod single_active;
 mod snapshot;
+mod timekeeping;
 mod unacked;
 mod view;
 mod wire;
 
-pub use command::{Command, Credit, MemberConfig, MessageHeader, Owner};
+pub use command::{Command, Credit, MemberConfig, MessageHeader, Owner, PublishIdentity};
 pub use config::{GroupConfig, Overflow, RetryDelay, Strategy};
 pub use effect::{DropReason, Effect};
 pub use partition::Partition;

@@ -23,6 +23,22 @@ pub const MESSAGES_PER_GROUP_MAX: u64 = 1 << 28;
 /// Deliveries that one settle names: half an entry's 1 MiB.
 pub const DELIVERIES_PER_SETTLE_MAX: usize = 65_536;
 
+/// Publishers of a group whose last sequence number it remembers. About 150 bytes each on every replica.
+pub const PUBLISHERS_PER_GROUP_MAX: usize = 65_536;
+
+/// Milliseconds without a publish after which a publisher's sequence is forgotten: a day, so that a publisher that was
+/// down overnight still finds its place.
+pub const PUBLISHER_IDLE_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// Tokens of a group that it remembers: 2,000 a second over the default window, with room.
+pub const TOKENS_PER_GROUP_MAX: usize = 262_144;
+
+/// Milliseconds for which a token is remembered, unless the group says otherwise: JetStream's default window.
+pub const TOKEN_WINDOW_DEFAULT_MS: u64 = 120_000;
+
+/// Bytes of a publisher's name or a token; a longer one is refused.
+pub const IDENTITY_BYTES_MAX: usize = 256;
+
 /// Levels of message priority; a higher priority is lowered to the highest level (SPEC section 3).
 pub const PRIORITY_LEVELS: u8 = 32;
 
@@ -35,3 +51,7 @@ pub(crate) const EMPTY_CLASSES_KEPT: usize = 16;
 
 /// Slots of a member's recent deliveries below which holes are left alone.
 pub(crate) const UNACKED_HOLES_MIN: usize = 128;
+
+/// Tickets and delivery ids beyond which a snapshot is not believed: no group lives that long, and counting on from there
+/// must not overflow.
+pub(crate) const SEQUENCE_MAX: u64 = 1 << 62;

@@ -11,6 +11,8 @@
 //! Invariants: `turn` is what stands for the member in the service queue, and it has one exactly while it
 //! [`Member::is_servable`]; a delivery of a `Granted` member is never unacked.
 
+use alloc::collections::BTreeSet;
+
 use braid_types::{DeliveryId, MemberId, Timestamp};
 
 use crate::filters::FilterSlot;
@@ -30,6 +32,17 @@ pub(crate) enum Presence {
     Leaving,
 }
 
+/// Whether a member is sent messages in a group with a single active member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It is sent messages. In other groups every member is active.
+    Active,
+    /// It is sent nothing more, so that another can take its place when it has settled what it holds.
+    Quiescing,
+    /// Another is active.
+    Standby,
+}
+
 /// A member.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -47,8 +60,13 @@ pub(crate) struct Member {
     pub(crate) filter: Option<FilterSlot>,
     /// Where it is in its life.
     pub(crate) presence: Presence,
+    /// Whether it is its group's active member.
+    pub(crate) role: Role,
     /// What it has not settled.
     pub(crate) unacked: Unacked,
+    /// Deliveries that it held for too long and has not settled yet: they are not its own any more, and until it
+    /// settles them it is sent nothing.
+    pub(crate) overdue: BTreeSet<DeliveryId>,
     /// Its place in the service queue.
     pub(crate) turn: Option<Turn>,
 }
@@ -64,7 +82,9 @@ impl Member {
             exclusive: false,
             filter: None,
             presence: Presence::Leaving,
+            role: Role::Standby,
             unacked: Unacked::default(),
+            overdue: BTreeSet::new(),
             turn: None,
         }
     }
@@ -76,12 +96,17 @@ impl Member {
 
     /// It could be handed a message now.
     pub(crate) fn is_servable(&self) -> bool {
-        self.presence == Presence::Attached && self.has_credit()
+        self.presence == Presence::Attached && self.role == Role::Active && self.overdue.is_empty() && self.has_credit()
     }
 
     /// It has ended and holds nothing any more.
     pub(crate) fn is_gone(&self) -> bool {
         self.presence == Presence::Leaving && self.unacked.is_empty()
+    }
+
+    /// When it will have held its oldest delivery for `timeout_ms`.
+    pub(crate) fn patient_until(&self, timeout_ms: u64) -> Option<Timestamp> {
+        self.unacked.first().map(|oldest| oldest.since.plus_ms(timeout_ms))
     }
 
     /// Its window is open, or its grants are not used up.

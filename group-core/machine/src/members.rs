@@ -5,14 +5,14 @@
 
 use alloc::collections::BTreeMap;
 
-use braid_types::{DeliveryId, MemberId, Timestamp};
+use braid_types::{DeliveryId, MemberId, MessageId, Timestamp};
 
-use crate::Owner;
 use crate::fault::{Broken, Sound};
 use crate::filters::Mask;
 use crate::member::Member;
 use crate::message::HeldMessage;
 use crate::ready::Takers;
+use crate::{Owner, Strategy};
 
 mod service_queue;
 
@@ -30,7 +30,7 @@ pub(crate) struct Receipt {
 }
 
 /// The members of a group.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Members {
     by_id: BTreeMap<MemberId, Member>,
     service: ServiceQueue,
@@ -39,8 +39,8 @@ pub(crate) struct Members {
 
 impl Members {
     /// No members, and a service queue that goes on with the tickets of an earlier one.
-    pub(crate) fn starting_at(next_ticket: u64) -> Self {
-        Self { service: ServiceQueue::starting_at(next_ticket), ..Self::default() }
+    pub(crate) fn new(strategy: Strategy, next_ticket: u64) -> Self {
+        Self { by_id: BTreeMap::new(), service: ServiceQueue::new(strategy, next_ticket), present: 0 }
     }
 
     /// Members that are attached or paused.
@@ -83,9 +83,9 @@ impl Members {
         self.service.takers()
     }
 
-    /// Whose turn it is to take a message of this mask.
-    pub(crate) fn next(&self, mask: Mask) -> Option<MemberId> {
-        self.service.first(mask).map(|turn| turn.member)
+    /// Whose turn it is to take this message.
+    pub(crate) fn next(&self, mask: Mask, message: MessageId) -> Option<MemberId> {
+        self.service.next(mask, message).map(|turn| turn.member)
     }
 
     /// Takes a member in; behind the others if it is servable.
@@ -123,10 +123,9 @@ impl Members {
     /// Hands a message to a member and puts the member behind the others.
     pub(crate) fn hand_out(&mut self, id: MemberId, message: HeldMessage, now: Timestamp) -> Sound<Receipt> {
         let member = self.by_id.get_mut(&id).ok_or(Broken("the service queue names a member that is not there"))?;
-        self.service.leave(member)?;
         let owner = member.owner;
         let (delivery, settled) = member.hand_out(message, now);
-        self.service.refresh(member)?;
+        self.service.rotate(member)?;
         Ok(Receipt { owner, delivery, settled })
     }
 

@@ -34,10 +34,10 @@ pub(crate) struct HeldMessage {
 
 impl HeldMessage {
     /// A message that was never handed out.
-    pub(crate) fn new(id: MessageId, header: &MessageHeader, shared: bool) -> Self {
+    pub(crate) fn new(id: MessageId, header: MessageHeader, shared: bool) -> Self {
         Self {
             id,
-            address: header.address.clone(),
+            address: header.address,
             expires_at: header.expires_at.unwrap_or(NEVER),
             size_bytes: header.size_bytes,
             delivery_count: 0,

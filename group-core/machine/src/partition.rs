@@ -8,20 +8,22 @@ use alloc::vec::Vec;
 use braid_types::{CorruptBytes, GroupId, Machine, MemberId, MessageId, Stamp, Timestamp};
 use bytes::{Bytes, BytesMut};
 
-use crate::context::Context;
-use crate::fault::Sound;
+use crate::deadlines::Deadlines;
 use crate::group::Group;
 use crate::hasher::FixedMap;
-use crate::limits::{GROUPS_PER_ENQUEUE_MAX, GROUPS_PER_PARTITION_MAX};
 use crate::references::References;
 use crate::view::GroupView;
-use crate::{Command, Effect, GroupConfig, MessageHeader, Refused, Reply};
+use crate::{Command, Effect, Reply};
+
+mod enqueue;
+mod lifecycle;
 
 /// A partition: one log that carries many groups, and the state that follows from it.
 #[derive(Debug, Default)]
 pub struct Partition {
     pub(crate) groups: FixedMap<GroupId, Group>,
     pub(crate) references: References,
+    pub(crate) deadlines: Deadlines,
     /// The latest time of a stamp. Time does not go back, whatever a stamp says.
     pub(crate) time: Timestamp,
 }
@@ -35,11 +37,14 @@ impl Machine for Partition {
         self.time = self.time.max(stamp.time);
         let stamp = Stamp { time: self.time, ..stamp };
         match command {
-            Command::CreateGroup { group, config } => self.create(group, *config),
+            Command::CreateGroup { group, config } => self.create(stamp, group, *config, effects),
             Command::DeleteGroup { group, if_unused, if_empty } => {
                 self.delete(stamp, group, if_unused, if_empty, effects)
             }
-            Command::Enqueue { groups, message } => self.enqueue(stamp, &groups, &message, effects),
+            Command::Enqueue { groups, message } => self.enqueue(stamp, &groups, message, None, effects),
+            Command::EnqueueOnce { groups, message, identity } => {
+                self.enqueue(stamp, &groups, message, Some(&identity), effects)
+            }
             Command::PurgeGroup { group } => self.in_group(stamp, group, effects, Group::purge),
             Command::Attach { group, member } => {
                 self.in_group(stamp, group, effects, |group, context| group.attach(context, &member))
@@ -49,7 +54,9 @@ impl Machine for Partition {
             }
             Command::Pause { group, member } => self.in_group(stamp, group, effects, |group, _| group.pause(member)),
             Command::Resume { group, member, owner, messages } => {
-                self.in_group(stamp, group, effects, |group, _| group.resume(member, owner, messages))
+                self.in_group(stamp, group, effects, |group, context| {
+                    group.resume(context.now(), member, owner, messages)
+                })
             }
             Command::SetWindow { group, member, messages } => {
                 self.in_group(stamp, group, effects, |group, _| group.set_window(member, messages))
@@ -62,6 +69,7 @@ impl Machine for Partition {
                     group.settle(context, member, &deliveries, outcome)
                 })
             }
+            Command::Tick => self.tick(stamp, effects),
             Command::Get { group, owner, settled } => {
                 self.in_group(stamp, group, effects, |group, context| group.get(context, owner, settled))
             }
@@ -92,6 +100,13 @@ impl Partition {
         self.groups.get(&id).map(|group| GroupView::new(id, group))
     }
 
+    /// When the partition wants a [`Command::Tick`] at the latest; `None`: nothing waits for time to pass. It may be
+    /// early: then the tick changes nothing, and the next deadline is later.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first()
+    }
+
     /// Whether a member is in a group: attached, paused, or here for what it has not settled.
     #[must_use]
     pub fn has_member(&self, group: GroupId, member: MemberId) -> bool {
@@ -109,77 +124,5 @@ impl Partition {
         live.sort_unstable();
         live.dedup();
         live.into_iter()
-    }
-
-    fn create(&mut self, id: GroupId, config: GroupConfig) -> Reply {
-        if !self.groups.contains_key(&id) {
-            if self.groups.len() >= GROUPS_PER_PARTITION_MAX {
-                return Reply::Refused(Refused::LimitReached);
-            }
-            self.groups.insert(id, Group::new(config));
-        }
-        Reply::Done
-    }
-
-    fn delete(
-        &mut self,
-        stamp: Stamp,
-        id: GroupId,
-        if_unused: bool,
-        if_empty: bool,
-        effects: &mut Vec<Effect>,
-    ) -> Reply {
-        let Some(group) = self.groups.get(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
-        if let Some(refused) = group.refuses_delete(if_unused, if_empty) {
-            return Reply::Refused(refused);
-        }
-        let Some(group) = self.groups.remove(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
-        group.dissolve(&mut Context { stamp, group: id, effects, references: &mut self.references })
-    }
-
-    fn enqueue(
-        &mut self,
-        stamp: Stamp,
-        groups: &[GroupId],
-        message: &MessageHeader,
-        effects: &mut Vec<Effect>,
-    ) -> Reply {
-        let id = MessageId { index: stamp.index, position: stamp.position };
-        if groups.len() > GROUPS_PER_ENQUEUE_MAX {
-            effects.push(Effect::Forget { message: id });
-            return Reply::Refused(Refused::LimitReached);
-        }
-        // A group may hand out and let go of the message at once, while others are still to take it: the command
-        // itself holds it until all have.
-        let shared = groups.len() > 1;
-        if shared {
-            self.references.hold(id);
-        }
-        let mut taken = 0;
-        let mut refused = None;
-        for group in groups {
-            match self.in_group(stamp, *group, effects, |group, context| group.enqueue(context, message, shared)) {
-                Reply::Enqueued { groups } => taken += groups,
-                Reply::Refused(Refused::NoSuchGroup) => {}
-                Reply::Refused(reason) => refused = refused.or(Some(reason)),
-                Reply::Done | Reply::Attached { .. } | Reply::Got { .. } | Reply::Removed { .. } => {}
-            }
-        }
-        let is_unheld = if shared { self.references.release(id) } else { taken == 0 };
-        if is_unheld {
-            effects.push(Effect::Forget { message: id });
-        }
-        refused.map_or(Reply::Enqueued { groups: taken }, Reply::Refused)
-    }
-
-    fn in_group(
-        &mut self,
-        stamp: Stamp,
-        id: GroupId,
-        effects: &mut Vec<Effect>,
-        work: impl FnOnce(&mut Group, &mut Context<'_>) -> Sound<Reply>,
-    ) -> Reply {
-        let Some(group) = self.groups.get_mut(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
-        group.run(&mut Context { stamp, group: id, effects, references: &mut self.references }, work)
     }
 }

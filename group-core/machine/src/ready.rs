@@ -13,11 +13,11 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use braid_types::Timestamp;
+use braid_types::{MessageId, Timestamp};
 
 use crate::filters::Mask;
 use crate::limits::EMPTY_CLASSES_KEPT;
-use crate::message::HeldMessage;
+use crate::message::{HeldMessage, NEVER};
 
 mod class;
 mod fresh;
@@ -50,19 +50,32 @@ impl Takers {
 pub(crate) struct ClassIndex(usize);
 
 /// The ready messages of a group.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ready {
     classes: Vec<Class>,
     count: u64,
     size_bytes: u64,
-    /// How many of them expire some day: without any, nothing has to look for expired ones.
+    /// How many of them expire some day.
     expiring: u64,
+    /// No head expires before this time: until then nothing has to look for expired ones.
+    calm_until: Timestamp,
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self { classes: Vec::new(), count: 0, size_bytes: 0, expiring: 0, calm_until: NEVER }
+    }
 }
 
 impl Ready {
     /// Messages.
     pub(crate) fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// The sum of their sizes.
@@ -73,6 +86,11 @@ impl Ready {
     /// How many of them expire.
     pub(crate) fn expiring(&self) -> u64 {
         self.expiring
+    }
+
+    /// No head expires before this time.
+    pub(crate) fn calm_until(&self) -> Timestamp {
+        self.calm_until
     }
 
     /// The classes, some of which may be empty.
@@ -112,15 +130,19 @@ impl Ready {
         self.first_for(Takers { anyone: true, filters: 0 })
     }
 
-    /// The mask of a class.
-    pub(crate) fn mask(&self, class: ClassIndex) -> Option<Mask> {
-        self.classes.get(class.0).map(Class::mask)
+    /// The mask of a class, and its first message.
+    pub(crate) fn peek(&self, class: ClassIndex) -> Option<(Mask, MessageId)> {
+        let class = self.classes.get(class.0)?;
+        Some((class.mask(), class.head()?.message()))
     }
 
     /// Takes the head of a class.
     pub(crate) fn pop(&mut self, index: ClassIndex) -> Option<HeldMessage> {
         let class = self.classes.get_mut(index.0)?;
         let message = class.pop()?;
+        if self.expiring > 0 {
+            self.calm_until = self.calm_until.min(class.earliest_expiry());
+        }
         if class.is_empty() && self.classes.len() > EMPTY_CLASSES_KEPT {
             self.classes.remove(index.0);
         }
@@ -131,11 +153,13 @@ impl Ready {
     /// Takes the expired messages off the heads of all lines of all classes, oldest first.
     pub(crate) fn take_expired(&mut self, now: Timestamp) -> Vec<HeldMessage> {
         let mut expired = Vec::new();
-        if self.expiring == 0 {
+        if now <= self.calm_until {
             return expired;
         }
+        self.calm_until = NEVER;
         for class in &mut self.classes {
             class.take_expired(now, &mut expired);
+            self.calm_until = self.calm_until.min(class.earliest_expiry());
         }
         for message in &expired {
             self.count_out(message);
@@ -174,6 +198,8 @@ impl Ready {
         for (mask, message) in all_fresh {
             self.class_mut(mask).push_fresh(message);
         }
+        // There are other heads now.
+        self.calm_until = self.classes.iter().map(Class::earliest_expiry).min().unwrap_or(NEVER);
     }
 
     fn class_mut(&mut self, mask: Mask) -> &mut Class {
@@ -191,11 +217,15 @@ impl Ready {
         self.count += 1;
         self.size_bytes += u64::from(message.size_bytes);
         self.expiring += u64::from(message.expires());
+        self.calm_until = self.calm_until.min(message.expires_at);
     }
 
     fn count_out(&mut self, message: &HeldMessage) {
         self.count -= 1;
         self.size_bytes -= u64::from(message.size_bytes);
         self.expiring -= u64::from(message.expires());
+        if self.count == 0 {
+            self.calm_until = NEVER;
+        }
     }
 }

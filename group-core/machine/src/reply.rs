@@ -13,7 +13,7 @@ pub enum Refused {
     InUse,
     /// The group has ready messages (delete if empty).
     NotEmpty,
-    /// Another member holds the group exclusively.
+    /// Another member holds the group exclusively, or it has a single active member (get).
     Exclusive,
     /// A named limit is reached (members, filters, messages of the group).
     LimitReached,

@@ -27,9 +27,12 @@ impl Group {
             if let Some(handed_out) = holder.unacked.take(*delivery) {
                 self.unacked -= 1;
                 self.backlog.end_delivery(context, &self.config, handed_out.message, outcome);
+            } else {
+                holder.overdue.remove(delivery);
             }
         }
         self.members.refresh(member)?;
+        self.elect()?;
         Ok(Reply::Done)
     }
 

@@ -20,6 +20,7 @@ use crate::wire::{Field, put_count, take_count};
 mod group;
 mod member;
 mod message;
+mod publishers;
 
 const VERSION: u8 = 1;
 
@@ -57,6 +58,7 @@ pub(crate) fn decode(input: &mut Bytes) -> Result<Partition, CorruptBytes> {
             return Err(CorruptBytes { what: "end of a group" });
         }
         count_references(&mut partition, &group);
+        partition.deadlines.set(id, group.next_deadline());
         partition.groups.insert(id, group);
     }
     Ok(partition)

@@ -76,6 +76,14 @@ impl Unacked {
         self.stragglers.insert(id.0, handed_out);
     }
 
+    /// Counts the time of all deliveries from `now`.
+    pub(crate) fn restart(&mut self, now: Timestamp) {
+        let recent = self.recent.iter_mut().flatten();
+        for handed_out in self.stragglers.values_mut().chain(recent) {
+            handed_out.since = now;
+        }
+    }
+
     /// Takes a delivery out; `None` when it is not unacked (settled before, never made).
     pub(crate) fn take(&mut self, id: DeliveryId) -> Option<HandedOut> {
         let Some(offset) = id.0.checked_sub(self.base()) else { return self.stragglers.remove(&id.0) };
@@ -146,7 +154,7 @@ mod tests {
 
     fn message() -> HeldMessage {
         let header = MessageHeader { size_bytes: 1, priority: 0, expires_at: None, address: None };
-        HeldMessage::new(MessageId::default(), &header, false)
+        HeldMessage::new(MessageId::default(), header, false)
     }
 
     fn ids(unacked: &Unacked) -> Vec<u64> {

@@ -3,7 +3,7 @@
 use braid_types::{Filter, GroupId, MemberId, Timestamp};
 
 use crate::group::Group;
-use crate::member::{Member, Presence};
+use crate::member::{Member, Presence, Role};
 use crate::ready::Takers;
 use crate::{Credit, GroupConfig, Owner};
 
@@ -20,6 +20,12 @@ pub enum Skipped {
     WindowFull,
     /// Its grants are used up.
     NothingGranted,
+    /// The group has a single active member, and it is another.
+    Standby,
+    /// It was the single active member; another takes its place when it has settled what it holds.
+    Quiescing,
+    /// It held deliveries for too long and has to settle them first.
+    Overdue,
     /// Messages are ready, but its filter matches none of them.
     NothingMatches,
 }
@@ -33,6 +39,9 @@ impl Skipped {
             Self::Paused => "its connection is away",
             Self::Leaving => "it ended and has deliveries to settle",
             Self::WindowFull => "its window is full",
+            Self::Overdue => "it held deliveries for too long and has to settle them",
+            Self::Standby => "another member is the active one",
+            Self::Quiescing => "it settles what it holds before another member takes its place",
             Self::NothingGranted => "its credit is used up",
             Self::NothingMatches => "its filter matches no ready message",
         }
@@ -85,6 +94,12 @@ impl<'a> GroupView<'a> {
         });
         let classes = self.group.backlog.ready.classes().iter();
         classes.filter(|class| !takers.may_take(class.mask())).map(|class| class.len()).sum()
+    }
+
+    /// Messages that wait for their next try.
+    #[must_use]
+    pub fn delayed(&self) -> u64 {
+        self.group.backlog.delayed.count()
     }
 
     /// Messages that were handed out and not settled.
@@ -171,6 +186,14 @@ fn skipped(group: &Group, member: &Member) -> Option<Skipped> {
         Presence::Paused => return Some(Skipped::Paused),
         Presence::Leaving => return Some(Skipped::Leaving),
         Presence::Attached => {}
+    }
+    match member.role {
+        Role::Standby => return Some(Skipped::Standby),
+        Role::Quiescing => return Some(Skipped::Quiescing),
+        Role::Active => {}
+    }
+    if !member.overdue.is_empty() {
+        return Some(Skipped::Overdue);
     }
     if !member.has_credit() {
         return Some(match member.credit {

@@ -24,6 +24,8 @@ pub mod limits;
 mod network;
 mod options;
 mod replica;
+#[cfg(test)]
+mod sample;
 mod store;
 mod types;
 

@@ -123,3 +123,45 @@ fn write_error(error: &RaftError<Types, ClientWriteError<Types>>) -> Error {
         RaftError::Fatal(fatal) => Error::Failed(fatal.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use super::*;
+    use crate::sample::{Counter, Filling};
+
+    const ROUNDS: u64 = 60;
+    const ENTRIES_PER_ROUND: u64 = 50;
+    const ENTRY_BYTES: usize = 8_000;
+
+    /// The log ends up with what the last snapshot has not, and what is kept for peers; the file reuses what is purged.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn neither_log_nor_file_grow_without_bound() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("replica.redb");
+        let options = Options { entries_per_snapshot: 100, ..Options::new(&path, 1) };
+        let replica = Arc::new(Replica::<Counter>::open(options.clone(), Box::new(|_| {})).await.unwrap());
+        for _ in 0..ROUNDS {
+            let mut proposers = tokio::task::JoinSet::new();
+            for _ in 0..ENTRIES_PER_ROUND {
+                let replica = Arc::clone(&replica);
+                proposers.spawn(async move { replica.propose(Filling(ENTRY_BYTES)).await.unwrap() });
+            }
+            proposers.join_all().await;
+            // Snapshots and purges go on beside the proposals; here they are waited for.
+            let mut attempts = 0;
+            while replica.store.log_length() > 200 {
+                attempts += 1;
+                assert!(attempts < 1_000, "the log has {} entries", replica.store.log_length());
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+        let (size_bytes, written_bytes) = (fs::metadata(&path).unwrap().len(), ROUNDS * ENTRIES_PER_ROUND * 8_000);
+        assert!(size_bytes < written_bytes / 2, "{size_bytes} bytes after {written_bytes}");
+        replica.shutdown().await.unwrap();
+        drop(replica);
+        let replica = Replica::<Counter>::open(options, Box::new(|_| {})).await.unwrap();
+        assert_eq!(replica.read().0, ROUNDS * ENTRIES_PER_ROUND);
+    }
+}

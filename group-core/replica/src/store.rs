@@ -20,16 +20,19 @@ mod snapshot;
 #[cfg(test)]
 mod suite;
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
-use redb::{Database, Table, TableDefinition, WriteTransaction};
+use redb::{Database, Table, TableDefinition};
 
 use crate::types::{LogId, Vote};
 
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
+
+type MetaTable<'a> = Table<'a, &'static str, &'static [u8]>;
+type LogTable<'a> = Table<'a, u64, &'static [u8]>;
 
 const VOTE: &str = "vote";
 const COMMITTED: &str = "committed";
@@ -50,7 +53,7 @@ struct State {
 /// The opened file. Clones are handles on the same one.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    path: Arc<PathBuf>,
+    path: Arc<Path>,
     /// `None` once it is closed.
     database: Arc<RwLock<Option<Database>>>,
     state: Arc<Mutex<State>>,
@@ -73,19 +76,11 @@ impl Store {
     }
 
     /// One durable transaction over both tables.
-    fn change(
-        &self,
-        write: impl FnOnce(
-            &mut Table<'_, &'static str, &'static [u8]>,
-            &mut Table<'_, u64, &'static [u8]>,
-        ) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn change(&self, write: impl FnOnce(&mut MetaTable<'_>, &mut LogTable<'_>) -> io::Result<()>) -> io::Result<()> {
         let guard = self.database.read();
         let database = guard.as_ref().ok_or_else(closed)?;
         let committed = self.state.lock().committed;
-        let transaction = database.begin_write().map_err(failed)?;
-        change_in(&transaction, committed, write)?;
-        transaction.commit().map_err(failed)?;
+        commit(database, committed, write)?;
         self.state.lock().committed_saved = committed;
         Ok(())
     }
@@ -103,19 +98,26 @@ impl Store {
     }
 }
 
-fn change_in(
-    transaction: &WriteTransaction,
+/// One durable transaction. In two phases, which costs a second fsync: with one, redb cannot tell a damaged last
+/// transaction from one that a crash cut short, and would go back to the one before, without what was confirmed (P2).
+fn commit(
+    database: &Database,
     committed: Option<LogId>,
-    write: impl FnOnce(&mut Table<'_, &'static str, &'static [u8]>, &mut Table<'_, u64, &'static [u8]>) -> io::Result<()>,
+    write: impl FnOnce(&mut MetaTable<'_>, &mut LogTable<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut meta = transaction.open_table(META).map_err(failed)?;
-    let mut log = transaction.open_table(LOG).map_err(failed)?;
-    write(&mut meta, &mut log)?;
-    put(&mut meta, COMMITTED, &record::optional_log_id(committed))
+    let mut transaction = database.begin_write().map_err(failed)?;
+    transaction.set_two_phase_commit(true);
+    {
+        let mut meta = transaction.open_table(META).map_err(failed)?;
+        let mut log = transaction.open_table(LOG).map_err(failed)?;
+        write(&mut meta, &mut log)?;
+        put(&mut meta, COMMITTED, &record::optional_log_id(committed))?;
+    }
+    transaction.commit().map_err(failed)
 }
 
 /// Puts a record into the meta table.
-fn put(meta: &mut Table<'_, &'static str, &'static [u8]>, name: &'static str, body: &[u8]) -> io::Result<()> {
+fn put(meta: &mut MetaTable<'_>, name: &'static str, body: &[u8]) -> io::Result<()> {
     let sealed = record::seal(name.as_bytes(), body);
     meta.insert(name, sealed.as_ref()).map_err(failed)?;
     Ok(())

@@ -1,7 +1,9 @@
 //! Tests of a replica from outside: what outlives a crash, what is refused, what is told and in which order.
 #![allow(
     clippy::tests_outside_test_module,
-    clippy::missing_docs_in_private_items,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     reason = "this whole file is tests, in modules by subject"
 )]
 

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use braid_routing::{BindError, Exchange};
-use braid_types::{Address, AddressError, ExchangeKind, Filter, HeaderValue, Headers, Protocol};
+use braid_types::{
+    Address, AddressError, ExchangeKind, Filter, HeaderValue, Headers, Protocol, limits::ADDRESS_LEVELS_MAX,
+};
 use bytes::Bytes;
 
 fn bind(exchange: &mut Exchange<&'static str>, target: &'static str, key: &'static str, arguments: &Headers) -> bool {
@@ -84,7 +86,7 @@ fn topic_goes_by_pattern_and_targets_come_once() {
     assert_eq!(route(&exchange, "x"), ["q1", "q4"]);
     assert!(exchange.unbind(&"q4", b"#.#", &Headers::new()));
     assert_eq!(route(&exchange, "x"), ["q1"]);
-    let long = Bytes::from(vec![b'.'; 200]);
+    let long = Bytes::from(vec![b'.'; ADDRESS_LEVELS_MAX]);
     assert_eq!(exchange.bind("q1", long, Headers::new()), Err(BindError::Pattern(AddressError::TooManyLevels)));
 }
 

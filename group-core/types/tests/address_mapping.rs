@@ -1,7 +1,7 @@
 //! Properties of the address mapping (SPEC section 4): one to one between any two protocols, byte-identical in one's own.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-use braid_types::{Address, AddressError, Protocol, Wire};
+use braid_types::{Address, AddressError, Protocol, Wire, limits::ADDRESS_LEVELS_MAX};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
@@ -156,8 +156,11 @@ fn texts_that_a_notation_does_not_have_are_refused() {
 #[test]
 fn limits_of_levels_and_bytes() {
     let levels = |count: usize| vec![b'.'; count - 1];
-    assert!(read(Protocol::Amqp, &levels(128)).is_some());
-    assert_eq!(Address::from_notation(Protocol::Amqp, &levels(129)), Err(AddressError::TooManyLevels));
+    assert!(read(Protocol::Amqp, &levels(ADDRESS_LEVELS_MAX)).is_some());
+    assert_eq!(
+        Address::from_notation(Protocol::Amqp, &levels(ADDRESS_LEVELS_MAX + 1)),
+        Err(AddressError::TooManyLevels)
+    );
     assert_eq!(Address::from_notation(Protocol::Amqp, &[b'a'; 256]), Err(AddressError::TooLong));
     assert_eq!(Address::from_notation(Protocol::Mqtt, &[b'a'; 65_536]), Err(AddressError::TooLong));
     let long = read(Protocol::Mqtt, &[b'a'; 65_535]).unwrap();

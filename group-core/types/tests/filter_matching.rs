@@ -6,7 +6,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use braid_types::{Address, AddressError, Filter, FilterLevel, Protocol, Wire};
+use braid_types::{Address, AddressError, Filter, FilterLevel, Protocol, Wire, limits::ADDRESS_LEVELS_MAX};
 use bytes::BytesMut;
 use proptest::prelude::*;
 
@@ -67,7 +67,7 @@ fn wildcards_stand_alone_and_mqtt_and_nats_end_with_theirs() {
     assert!(filter(Mqtt, "*/>").matches(&address(Nats, "%2A.%3E")));
     assert!(filter(Amqp, "").matches(&address(Amqp, "")));
     assert!(filter(Amqp, "#").matches(&address(Amqp, "")));
-    assert_eq!(Filter::from_notation(Amqp, &[b'.'; 128]), Err(AddressError::TooManyLevels));
+    assert_eq!(Filter::from_notation(Amqp, &[b'.'; ADDRESS_LEVELS_MAX]), Err(AddressError::TooManyLevels));
     assert_eq!(Filter::from_notation(Amqp, &[b'#'; 256]), Err(AddressError::TooLong));
 }
 
@@ -114,7 +114,7 @@ fn reserved_first_levels_are_for_their_own_protocol() {
 #[test]
 fn hostile_patterns_end() {
     let pattern = format!("{}a", "#.b.".repeat(63));
-    let to = vec!["b"; 128].join("/");
+    let to = vec!["b"; ADDRESS_LEVELS_MAX].join("/");
     assert!(!filter(Amqp, pattern.get(..250).unwrap()).matches(&address(Mqtt, to)));
 }
 

@@ -6,6 +6,8 @@ use alloc::{
     string::{String, ToString},
 };
 
+use core::ops::RangeInclusive;
+
 use braid_types::{HeaderValue, Headers, Refusal, RefusalKind};
 use bytes::BytesMut;
 
@@ -188,45 +190,50 @@ impl Argument {
 }
 
 fn check_integer(value: &HeaderValue, _: &Headers) -> Option<String> {
-    match value {
-        HeaderValue::Integer(_) => None,
-        other => Some(format!("\"expected integer, got {}\"", type_name(other))),
-    }
+    within(value, i64::MIN..=i64::MAX)
 }
 
-fn check_not_negative(value: &HeaderValue, arguments: &Headers) -> Option<String> {
-    match value {
-        HeaderValue::Integer(number) if *number < 0 => Some(format!("{{value_negative,{number}}}")),
-        other => check_integer(other, arguments),
-    }
+fn check_not_negative(value: &HeaderValue, _: &Headers) -> Option<String> {
+    within(value, 0..=i64::MAX)
 }
 
-fn check_positive(value: &HeaderValue, arguments: &Headers) -> Option<String> {
-    match value {
-        HeaderValue::Integer(0) => Some("{value_zero,0}".to_string()),
-        other => check_not_negative(other, arguments),
-    }
+fn check_positive(value: &HeaderValue, _: &Headers) -> Option<String> {
+    within(value, 1..=i64::MAX)
 }
 
-fn check_expiry(value: &HeaderValue, arguments: &Headers) -> Option<String> {
-    match value {
-        HeaderValue::Integer(number) if *number > EXPIRY_MS_MAX => Some(format!("{{value_too_big,{number}}}")),
-        other => check_not_negative(other, arguments),
-    }
+fn check_expiry(value: &HeaderValue, _: &Headers) -> Option<String> {
+    within(value, 0..=EXPIRY_MS_MAX)
 }
 
-fn check_expires(value: &HeaderValue, arguments: &Headers) -> Option<String> {
-    match value {
-        HeaderValue::Integer(0) => Some("{value_zero,0}".to_string()),
-        other => check_expiry(other, arguments),
-    }
+fn check_expires(value: &HeaderValue, _: &Headers) -> Option<String> {
+    within(value, 1..=EXPIRY_MS_MAX)
 }
 
 fn check_max_priority(value: &HeaderValue, arguments: &Headers) -> Option<String> {
-    match value {
-        HeaderValue::Integer(number) if *number > MAX_PRIORITY_MAX => Some(format!("{{max_value_exceeded,{number}}}")),
-        other => check_not_negative(other, arguments),
+    match number(value) {
+        Some(number) if number > MAX_PRIORITY_MAX => Some(format!("{{max_value_exceeded,{number}}}")),
+        _ => check_not_negative(value, arguments),
     }
+}
+
+/// Whether a value is an integer of a range.
+fn within(value: &HeaderValue, range: RangeInclusive<i64>) -> Option<String> {
+    let Some(number) = number(value) else {
+        return Some(format!("\"expected integer, got {}\"", type_name(value)));
+    };
+    if number == 0 && *range.start() > 0 {
+        Some("{value_zero,0}".to_string())
+    } else if number < *range.start() {
+        Some(format!("{{value_negative,{number}}}"))
+    } else if number > *range.end() {
+        Some(format!("{{value_too_big,{number}}}"))
+    } else {
+        None
+    }
+}
+
+fn number(value: &HeaderValue) -> Option<i64> {
+    if let HeaderValue::Integer(number) = value { Some(*number) } else { None }
 }
 
 fn check_boolean(value: &HeaderValue, _: &Headers) -> Option<String> {
@@ -257,11 +264,11 @@ fn check_leader_locator(value: &HeaderValue, _: &Headers) -> Option<String> {
 }
 
 fn one_of(value: &HeaderValue, allowed: &[&str], why: &str) -> Option<String> {
-    match value {
-        HeaderValue::Text(text) if allowed.iter().any(|word| word.as_bytes() == text.as_ref()) => None,
-        HeaderValue::Text(_) => Some(why.to_string()),
-        other => Some(unacceptable(other)),
-    }
+    let HeaderValue::Text(text) = value else {
+        return Some(unacceptable(value));
+    };
+    let is_allowed = allowed.iter().any(|word| word.as_bytes() == text.as_ref());
+    (!is_allowed).then(|| why.to_string())
 }
 
 fn unacceptable(value: &HeaderValue) -> String {

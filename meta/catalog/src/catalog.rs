@@ -5,7 +5,7 @@ mod bindings;
 mod exchanges;
 mod groups;
 mod nodes;
-mod shared;
+mod shares;
 mod vhosts;
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
@@ -236,7 +236,7 @@ impl Catalog {
                 self.unbind(ends, changes)
             }
             Command::OpenShared { vhost, share, filter, filter_text, logged } => {
-                let pair = shared::Pair { vhost, share, filter };
+                let pair = shares::Pair { vhost, share, filter };
                 self.open_shared(pair, &filter_text, logged, changes)
             }
             Command::DropShared { group } => Ok(self.drop_shared(group, changes)),

@@ -131,7 +131,7 @@ pub enum Command {
         filter: Filter,
         /// The filter in MQTT's notation, for the group's name.
         filter_text: Bytes,
-        /// The grant is at least QoS 1: the shared group keeps messages from now on.
+        /// The grant is at least that of MQTT's level 1: the shared group keeps messages from now on.
         logged: bool,
     },
     /// Removes a shared group that nobody holds any more; a declared one stays. Answer: `Done`.

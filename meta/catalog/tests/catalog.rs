@@ -1,7 +1,9 @@
 //! Tests of the catalog from outside: by table, by scenario, and by random command logs.
 #![allow(
     clippy::tests_outside_test_module,
-    clippy::missing_docs_in_private_items,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     reason = "this whole file is tests, in modules by subject"
 )]
 

@@ -1,5 +1,5 @@
 //! The meta cluster of one node, from outside.
-#![allow(clippy::tests_outside_test_module, reason = "this whole file is tests")]
+#![allow(clippy::tests_outside_test_module, clippy::unwrap_used, clippy::panic, reason = "this whole file is tests")]
 
 use std::{fs, path::Path, sync::Arc};
 

@@ -3,17 +3,18 @@
 use braid_types::ConnectionId;
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// A client id of 128 bits in hexadecimal after `auto-`.
+/// `auto-` and 128 bits in the shape of a UUID, as Mosquitto makes them.
 pub(crate) fn assigned(seed: u64, connection: ConnectionId) -> Bytes {
     let high = scramble(seed);
     let low = scramble(high ^ connection.0.rotate_left(32));
-    let mut id = BytesMut::with_capacity(37);
+    let mut id = BytesMut::with_capacity(41);
     id.put_slice(b"auto-");
-    for word in [high, low] {
-        for byte in word.to_be_bytes() {
-            id.put_u8(hexadecimal(byte >> 4));
-            id.put_u8(hexadecimal(byte & 0x0F));
+    for (position, byte) in high.to_be_bytes().into_iter().chain(low.to_be_bytes()).enumerate() {
+        if matches!(position, 4 | 6 | 8 | 10) {
+            id.put_u8(b'-');
         }
+        id.put_u8(hexadecimal(byte >> 4));
+        id.put_u8(hexadecimal(byte & 0x0F));
     }
     id.freeze()
 }
@@ -37,7 +38,7 @@ mod tests {
     #[test]
     fn ids_differ_by_seed_and_connection() {
         let id = assigned(1, ConnectionId(1));
-        assert_eq!(id.len(), 37);
+        assert_eq!(id.len(), 41);
         assert!(id.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-'));
         assert_eq!(id, assigned(1, ConnectionId(1)));
         assert_ne!(id, assigned(2, ConnectionId(1)));

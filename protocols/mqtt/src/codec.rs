@@ -23,6 +23,8 @@ pub(crate) const VARINT_BYTES_MAX: usize = 4;
 /// Largest value of a variable byte integer.
 pub(crate) const VARINT_MAX: u32 = 268_435_455;
 
+const TOO_LONG: Fault = Fault::Unanswered("the remaining length has more than four bytes");
+
 /// The first bytes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FixedHeader {
@@ -48,7 +50,7 @@ impl FixedHeader {
                 return Ok(Some(Self { first: *first, header_bytes, packet_bytes }));
             }
         }
-        if rest.len() >= VARINT_BYTES_MAX { Err(Fault::Framing) } else { Ok(None) }
+        if rest.len() >= VARINT_BYTES_MAX { Err(TOO_LONG) } else { Ok(None) }
     }
 }
 
@@ -104,6 +106,6 @@ mod tests {
     fn a_fifth_length_byte_is_a_fault_and_fewer_are_incomplete() {
         assert_eq!(FixedHeader::decode(&[]), Ok(None));
         assert_eq!(FixedHeader::decode(&[0x30, 0x80, 0x80, 0x80]), Ok(None));
-        assert_eq!(FixedHeader::decode(&[0x30, 0x80, 0x80, 0x80, 0x80]), Err(Fault::Framing));
+        assert_eq!(FixedHeader::decode(&[0x30, 0x80, 0x80, 0x80, 0x80]), Err(TOO_LONG));
     }
 }

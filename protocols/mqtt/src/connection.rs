@@ -33,7 +33,7 @@ pub use counters::Counters;
 pub use options::Options;
 
 use crate::{
-    Fault, ReasonCode,
+    Fault, ReasonCode, Version,
     aliases::IncomingAliases,
     codec::FixedHeader,
     limits,
@@ -64,6 +64,8 @@ struct Client {
     is_assigned: bool,
     /// Most QoS 1 and 2 deliveries that may be open.
     window: u16,
+    /// It is another broker's bridge.
+    is_bridge: bool,
     /// Reason strings may be sent with every packet.
     wants_problem_information: bool,
     aliases: IncomingAliases,
@@ -87,6 +89,7 @@ pub struct Connection {
     session: Session,
     answers: Answers,
     counters: Counters,
+    fault: Option<Fault>,
 }
 
 impl Connection {
@@ -106,6 +109,7 @@ impl Connection {
             session: Session::default(),
             answers: Answers::default(),
             counters: Counters::default(),
+            fault: None,
         }
     }
 
@@ -119,6 +123,18 @@ impl Connection {
     #[must_use]
     pub fn client_id(&self) -> &Bytes {
         &self.client.client_id
+    }
+
+    /// The version that the client speaks; `None` before CONNECT.
+    #[must_use]
+    pub fn version(&self) -> Option<Version> {
+        (!self.client.client_id.is_empty()).then(|| self.wire.version())
+    }
+
+    /// What the client did wrong, when that ended the connection (for the log).
+    #[must_use]
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault
     }
 
     /// Reads all complete packets of `input`.
@@ -150,14 +166,17 @@ impl Connection {
         let is_first_packet = matches!(self.phase, Phase::AwaitConnect);
         match first >> 4 {
             kind::CONNECT if is_first_packet => {}
-            _ if is_first_packet => return Err(Fault::NotConnected),
-            kind::PUBLISH => {}
-            _ => packet::check_first(first)?,
+            _ if is_first_packet => return Err(Fault::Unanswered("the first packet is not CONNECT")),
+            0 => packet::check_first(first, self.wire.version())?,
+            _ => {}
         }
         let Some(header) = FixedHeader::decode(input)? else { return Ok(false) };
+        if !is_first_packet && first >> 4 != kind::PUBLISH {
+            packet::check_first(first, self.wire.version())?;
+        }
         let mut bytes_max = usize::try_from(self.options.packet_bytes_max).unwrap_or(usize::MAX);
-        if is_first_packet {
-            bytes_max = bytes_max.min(limits::CONNECT_BYTES_MAX);
+        if first >> 4 != kind::PUBLISH {
+            bytes_max = bytes_max.min(limits::CONTROL_BYTES_MAX);
         }
         if header.packet_bytes > bytes_max {
             return Err(Fault::Reason(ReasonCode::PACKET_TOO_LARGE));
@@ -192,10 +211,7 @@ impl Connection {
                 self.acknowledge(now, kind, Acknowledge::decode(body, kind, version)?)
             }
             kind::SUBSCRIBE => self.subscribe(Subscribe::decode(body, version)?),
-            kind::UNSUBSCRIBE => {
-                self.unsubscribe(&Unsubscribe::decode(body, version)?);
-                Ok(())
-            }
+            kind::UNSUBSCRIBE => self.unsubscribe(&Unsubscribe::decode(body, version)?),
             kind::PINGREQ if body.is_empty() => {
                 self.wire.ping_response();
                 Ok(())
@@ -256,7 +272,11 @@ impl Endpoint for Connection {
     }
 
     fn poll_request(&mut self) -> Option<Request> {
-        self.requests.pop_front()
+        let request = self.requests.pop_front();
+        if request.is_none() && self.requests.capacity() > limits::IDLE_PLACES {
+            self.requests = VecDeque::new();
+        }
+        request
     }
 
     fn transmit(&mut self) -> &mut Transmit {

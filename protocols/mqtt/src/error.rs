@@ -6,12 +6,10 @@ use crate::ReasonCode;
 /// A fault of the client. It becomes the reason code of CONNACK or DISCONNECT (MQTT 5, 4.13), or a bare close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// The length of a packet cannot be read: where the next one begins is unknown, so nothing is answered.
-    #[error("the remaining length has more than four bytes")]
-    Framing,
-    /// A packet before CONNECT: whoever this is does not speak MQTT, so nothing is answered.
-    #[error("the first packet is not CONNECT")]
-    NotConnected,
+    /// Closed without a word, as by Mosquitto: it does not speak MQTT, or packets cannot be told apart any more, or its
+    /// will could never be published.
+    #[error("{0}")]
+    Unanswered(&'static str),
     /// Bytes that cannot be parsed.
     #[error("malformed packet: {0}")]
     Malformed(&'static str),
@@ -28,7 +26,7 @@ impl Fault {
     #[must_use]
     pub const fn reason(self) -> Option<ReasonCode> {
         match self {
-            Self::Framing | Self::NotConnected => None,
+            Self::Unanswered(_) => None,
             Self::Malformed(_) => Some(ReasonCode::MALFORMED_PACKET),
             Self::Protocol(_) => Some(ReasonCode::PROTOCOL_ERROR),
             Self::Reason(code) => Some(code),

@@ -13,8 +13,18 @@ pub const OUTGOING_ALIASES_MAX: u16 = 32;
 /// Largest packet that a client may send: the largest body that the broker takes, and room for topic and properties.
 pub const PACKET_BYTES_MAX: u32 = 128 * 1024 * 1024 + 256 * 1024;
 
-/// Largest CONNECT. It holds up to five fields of 65,535 bytes; nothing larger is honest before authentication.
-pub const CONNECT_BYTES_MAX: usize = 512 * 1024;
+/// Largest packet other than PUBLISH: a CONNECT with all its fields at their largest (about 460 KiB), a SUBSCRIBE with
+/// thousands of filters. They are parsed into values, so a large one would cost several times its bytes.
+pub const CONTROL_BYTES_MAX: usize = 512 * 1024;
+
+/// SUBSCRIBEs and UNSUBSCRIBEs that the broker has not answered: as many as there are packet identifiers.
+pub const CHANGES_MAX: usize = 65_535;
+
+/// Places that an empty queue keeps. More are given back, so that a burst does not cost an idle connection its memory.
+pub const IDLE_PLACES: usize = 16;
+
+/// Bytes that the buffer for converted properties keeps.
+pub const SCRATCH_BYTES_KEPT: usize = 4 * 1024;
 
 /// Bytes that are kept of what a client sends between its CONNECT and our CONNACK (MQTT 5, 3.1.4: it may send at once).
 pub const HELD_BYTES_MAX: usize = 1024 * 1024;

@@ -12,6 +12,11 @@ pub(crate) fn is_name(bytes: &[u8]) -> bool {
         || core::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(|c| !c.is_control() && !is_noncharacter(c)))
 }
 
+/// `text` as a reason string: empty, so that it is left out, where MQTT cannot hold it.
+pub(crate) fn reason_string(text: &str) -> &str {
+    if text.len() > usize::from(u16::MAX) || text.contains('\0') { "" } else { text }
+}
+
 /// Printable ASCII: the common case, in a loop without branches that the compiler can vectorise.
 fn is_plain(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |plain, byte| plain & (byte.wrapping_sub(0x20) < 0x5F))
@@ -25,6 +30,11 @@ fn is_noncharacter(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reason_strings_are_whole_or_absent() {
+        assert_eq!((reason_string("why"), reason_string("a\0b"), reason_string(&"x".repeat(65_536))), ("why", "", ""));
+    }
 
     #[test]
     fn names_refuse_more_than_texts() {

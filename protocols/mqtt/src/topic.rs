@@ -4,13 +4,15 @@
 
 use braid_types::limits::ADDRESS_LEVELS_MAX;
 
-use crate::{Fault, ReasonCode, text};
+use crate::{Fault, text};
 
 /// The prefix of shared subscriptions.
 pub(crate) const SHARE_PREFIX: &[u8] = b"$share/";
 
 /// The prefix under which a declared group is consumed by its name, and published to.
 pub(crate) const QUEUE_PREFIX: &[u8] = b"$queue/";
+
+const TOO_DEEP: Fault = Fault::Malformed("more levels than the broker takes");
 
 /// What a topic filter of a SUBSCRIBE asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub(crate) fn check_name(topic: &[u8]) -> Result<(), Fault> {
     if topic.is_empty() || !text::is_name(topic) || memchr::memchr2(b'+', b'#', topic).is_some() {
         return Err(Fault::Malformed("not a topic name"));
     }
-    if has_too_many_levels(topic) { Err(Fault::Reason(ReasonCode::TOPIC_NAME_INVALID)) } else { Ok(()) }
+    if has_too_many_levels(topic) { Err(TOO_DEEP) } else { Ok(()) }
 }
 
 /// Whether `topic` may be sent to a client as a topic name.
@@ -77,7 +79,7 @@ fn check_shared(filter: &[u8]) -> Result<Target<'_>, Fault> {
 /// `+` stands alone in its level, `#` alone in the last one (MQTT-4.7.1-1, -2).
 fn check_wildcards(filter: &[u8]) -> Result<(), Fault> {
     if has_too_many_levels(filter) {
-        return Err(Fault::Reason(ReasonCode::TOPIC_FILTER_INVALID));
+        return Err(TOO_DEEP);
     }
     if memchr::memchr2(b'+', b'#', filter).is_none() {
         return Ok(());
@@ -119,13 +121,13 @@ pub(crate) fn matches(filter: &[u8], topic: &[u8]) -> bool {
     topic_levels.next().is_none()
 }
 
-/// Whether clients may not publish to `topic`: the broker's own `$SYS` and the subscription prefix `$share`. A bridge
-/// tells its state under `$SYS/broker/connection/NAME/state`, as with Mosquitto.
+/// Whether clients may not publish to `topic`: the broker's own `$SYS` and `$CONTROL`, and the subscription prefix
+/// `$share`. A bridge tells its state under `$SYS/broker/connection/NAME/state`, as with Mosquitto.
 pub(crate) fn is_reserved(topic: &[u8]) -> bool {
     if topic.first() != Some(&b'$') {
         return false;
     }
-    if topic.starts_with(SHARE_PREFIX) {
+    if topic.starts_with(SHARE_PREFIX) || topic.starts_with(b"$CONTROL/") {
         return true;
     }
     topic.starts_with(b"$SYS/") && !(topic.starts_with(b"$SYS/broker/connection/") && topic.ends_with(b"/state"))
@@ -205,8 +207,8 @@ mod tests {
     #[test]
     fn levels_are_bounded() {
         let deep = [b'/'; ADDRESS_LEVELS_MAX];
-        assert_eq!(check_name(&deep), Err(Fault::Reason(ReasonCode::TOPIC_NAME_INVALID)));
-        assert_eq!(check_filter(&deep), Err(Fault::Reason(ReasonCode::TOPIC_FILTER_INVALID)));
+        assert_eq!(check_name(&deep), Err(TOO_DEEP));
+        assert_eq!(check_filter(&deep), Err(TOO_DEEP));
         assert!(check_name(&[b'/'; ADDRESS_LEVELS_MAX - 1]).is_ok());
         assert!(check_name(&[b'a'; 65_535]).is_ok());
     }
@@ -214,7 +216,8 @@ mod tests {
     #[test]
     fn the_brokers_own_topics_are_reserved() {
         assert!(
-            is_reserved(b"$SYS/broker/uptime")
+            is_reserved(b"$CONTROL/x")
+                && is_reserved(b"$SYS/broker/uptime")
                 && is_reserved(b"$share/g/a")
                 && is_reserved(b"$SYS/broker/connection/me")
         );

@@ -1,6 +1,7 @@
 //! The endpoint against a scripted client and broker, in memory and in simulated time. Every golden conversation is fed
 //! again split at each of its bytes, and must give the same bytes and requests.
 
+#[cfg(test)]
 mod endpoint {
     pub(crate) mod bad_input;
     pub(crate) mod closing;

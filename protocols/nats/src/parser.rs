@@ -92,7 +92,11 @@ impl Parser {
         let from = scanned.max(start).min(input.len());
         let Some(found) = input.get(from..).and_then(|unseen| memchr::memchr(b'\n', unseen)) else {
             self.state = State::Line { scanned: input.len() };
-            return if is_too_long(input.get(start..).unwrap_or_default()) { Err(Fault::ControlLine) } else { Ok(None) };
+            return if is_too_long(input.get(start..).unwrap_or_default()) {
+                Err(Fault::ControlLine)
+            } else {
+                Ok(None)
+            };
         };
         let end = from + found;
         let line = input.get(start..end).unwrap_or_default();

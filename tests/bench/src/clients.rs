@@ -1,9 +1,14 @@
-//! The threads of a run: a publisher, its reader of answers, and consumers. They share counters and no lock.
+//! The threads of a run: a publisher, its reader of answers, and consumers. They share counters.
+//!
+//! The publisher's two threads write to one socket: a batch and a reply never mix, since each is written under its lock.
 
 use std::{
     io::{self, Write},
     net::TcpStream,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -77,7 +82,7 @@ pub(crate) fn connect(scene: &Scene, target: &Target, subscribe: bool, index: us
 /// # Errors
 /// When the connection breaks.
 pub(crate) fn publish(
-    mut socket: TcpStream,
+    socket: &Mutex<TcpStream>,
     mut encoder: Box<dyn Codec>,
     window: u64,
     scene: &Scene,
@@ -100,7 +105,7 @@ pub(crate) fn publish(
             encoder.publish(&body, &mut batch);
             sent += 1;
         }
-        socket.write_all(&batch)?;
+        send(socket, &batch)?;
         counters.sent.store(sent, Relaxed);
     }
     Ok(())
@@ -110,17 +115,29 @@ pub(crate) fn publish(
 ///
 /// # Errors
 /// When the connection breaks or the broker complains.
-pub(crate) fn read_answers(mut link: Link, mut decoder: Box<dyn Codec>, counters: &Counters) -> io::Result<()> {
+pub(crate) fn read_answers(
+    mut link: Link,
+    mut decoder: Box<dyn Codec>,
+    socket: &Mutex<TcpStream>,
+    counters: &Counters,
+) -> io::Result<()> {
     let mut found = Found::default();
     while !counters.run_is_over.load(Relaxed) {
         link.fill()?;
         let used = decoder.parse(link.unread(), &mut found, &mut |_| {})?;
         link.used(used);
         counters.confirmed.fetch_add(std::mem::take(&mut found.confirmed), Relaxed);
-        link.send(&found.replies)?;
-        found.replies.clear();
+        if !found.replies.is_empty() {
+            send(socket, &found.replies)?;
+            found.replies.clear();
+        }
     }
     Ok(())
+}
+
+fn send(socket: &Mutex<TcpStream>, bytes: &[u8]) -> io::Result<()> {
+    let mut socket = socket.lock().map_err(|_| io::Error::other("the other thread of the publisher broke"))?;
+    socket.write_all(bytes)
 }
 
 /// Receives and acknowledges until the run is over.

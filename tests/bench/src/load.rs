@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -62,7 +62,9 @@ pub fn run(scene: &Scene, target: &Target, durations: Durations) -> Result<Measu
     counters.publishing_is_over.store(true, Relaxed);
     let [writing, reading] = publisher;
     let written = join(writing, "publisher");
-    drain(&counters);
+    if written.is_ok() {
+        drain(&counters);
+    }
     counters.run_is_over.store(true, Relaxed);
     // What the broker said explains more than that a write failed.
     join(reading, "answers to the publisher")?;
@@ -92,11 +94,12 @@ fn start(scene: &Scene, target: &Target, counters: &Arc<Counters>) -> io::Result
         consumers.push(thread::spawn(move || consume(connection, &counters, start)));
     }
     let Connection { link, encoder, decoder, window } = connect(scene, target, false, 0)?;
-    let socket = link.writer()?;
+    let socket = Arc::new(Mutex::new(link.writer()?));
     let (scene, shared) = (*scene, Arc::clone(counters));
-    let writing = thread::spawn(move || publish(socket, encoder, window, &scene, &shared, start));
+    let replies_to = Arc::clone(&socket);
+    let writing = thread::spawn(move || publish(&socket, encoder, window, &scene, &shared, start));
     let shared = Arc::clone(counters);
-    let reading = thread::spawn(move || read_answers(link, decoder, &shared));
+    let reading = thread::spawn(move || read_answers(link, decoder, &replies_to, &shared));
     Ok((consumers, [writing, reading]))
 }
 

@@ -205,6 +205,25 @@ async fn info_says_what_the_broker_takes() -> Outcome {
 }
 
 #[tokio::test]
+async fn what_was_published_before_a_ping_comes_before_its_pong() -> Outcome {
+    let (broker, _client) = scene().await?;
+    let mut raw = raw(&broker).await?;
+    raw.send(b"CONNECT {\"verbose\":false}\r\nSUB ping.a 1\r\nSUB ping.a q 2\r\nSUB ping.a q 3\r\nPING\r\n").await?;
+    raw.read_until(b"PONG\r\n").await?;
+    for round in 0..20 {
+        raw.send(&b"PUB ping.a 1\r\nx\r\n".repeat(60)).await?;
+        raw.send(b"PING\r\n").await?;
+        let before = raw.read_until(b"PONG\r\n").await?;
+        let messages = before.windows(4).filter(|window| window == b"MSG ").count();
+        assert_eq!(
+            messages, 120,
+            "round {round}: PONG came before messages, so that a client's flush or drain loses them"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn verbose_clients_are_told_ok() -> Outcome {
     let (broker, _client) = scene().await?;
     let mut raw = raw(&broker).await?;

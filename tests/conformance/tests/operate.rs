@@ -18,7 +18,8 @@ async fn health_and_metrics_are_shown() -> Outcome {
     let samples = metrics.body.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     for sample in samples.clone() {
         let value = sample.rsplit(' ').next().unwrap_or_default();
-        assert!(sample.starts_with("braidmq_") && value.parse::<f64>().is_ok(), "{sample}");
+        let named = ["braidmq_", "process_"].iter().any(|prefix| sample.starts_with(prefix));
+        assert!(named && value.parse::<f64>().is_ok(), "{sample}");
     }
     assert!(samples.count() > 3, "{}", metrics.body);
     assert_eq!(http::get(address, "/no/such/page").await?.status, 404);
@@ -114,15 +115,15 @@ async fn a_second_broker_on_a_taken_port_says_so_and_ends() -> Outcome {
     Ok(())
 }
 
-/// Lines of a child's output until one has `word`.
-async fn line_with(output: impl AsyncRead + Unpin, word: &str) -> Outcome {
+/// Reads lines until one has one of `words`.
+async fn line_with(output: impl AsyncRead + Unpin, words: &[&str]) -> Outcome {
     let mut lines = BufReader::new(output).lines();
-    while let Some(line) = within(&format!("a line with `{word}`"), lines.next_line()).await?? {
-        if line.contains(word) {
+    while let Some(line) = within(&format!("a line with one of {words:?}"), lines.next_line()).await?? {
+        if words.iter().any(|word| line.contains(word)) {
             return Ok(());
         }
     }
-    Err(Failure::new(format!("the output ended without `{word}`")))
+    Err(Failure::new(format!("the output ended without one of {words:?}")))
 }
 
 #[tokio::test]
@@ -132,16 +133,22 @@ async fn pub_and_sub_carry_a_message_from_each_protocol_to_each() -> Outcome {
     for to in ["amqp", "mqtt", "nats"] {
         for from in ["amqp", "mqtt", "nats"] {
             let base = unique("command");
-            let address = |protocol: &str| if protocol == "mqtt" { format!("{base}/a") } else { format!("{base}.a") };
-            let mut subscriber = broker.prepare(&["sub", to, "--address", &one, "--count", "1", &address(to)])?;
-            subscriber.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-            let mut subscriber = subscriber.spawn()?;
+            let (dots, slashes) = (format!("{base}.a"), format!("{base}/a"));
+            let source: &[&str] = match to {
+                "amqp" => &[&base, "--bind", &dots],
+                "mqtt" => &[&slashes],
+                _ => &[&dots],
+            };
+            let mut subscriber = broker.prepare(&[&["sub", to, "--server", &one, "--count", "1"], source].concat())?;
+            let piped = std::process::Stdio::piped;
+            let mut subscriber = subscriber.stdout(piped()).stderr(piped()).spawn()?;
             let errors = subscriber.stderr.take().ok_or_else(|| Failure::new("no stderr"))?;
-            line_with(errors, "subscribed").await?;
-            let published = broker.command(&["pub", from, "--address", &one, &address(from), "hello braid"]).await?;
+            line_with(errors, &["subscribed", "consuming"]).await?;
+            let address = if from == "mqtt" { &slashes } else { &dots };
+            let published = broker.command(&["pub", from, "--server", &one, address, "hello braid"]).await?;
             assert!(published.status.success(), "{from}: {}", String::from_utf8_lossy(&published.stderr));
             let output = subscriber.stdout.take().ok_or_else(|| Failure::new("no stdout"))?;
-            line_with(output, "hello braid").await?;
+            line_with(output, &["hello braid"]).await?;
             let status = within("end of `braidmq sub`", subscriber.wait()).await??;
             assert!(status.success(), "from {from} to {to}: {status}");
         }

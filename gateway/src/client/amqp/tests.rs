@@ -1,7 +1,10 @@
 //! The AMQP client against scripted servers.
 
 use super::{
-    super::scripted::{self, Step},
+    super::{
+        Received, Subscription,
+        scripted::{self, Step},
+    },
     *,
 };
 
@@ -228,12 +231,13 @@ async fn too_much_body_and_a_cancelled_consumer_are_errors() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn heartbeats_are_sent_and_a_dead_server_is_noticed() {
     let mut script = handshake();
     script.extend((0..3).map(|_| Step::Expect(frame::HEARTBEAT.to_vec())));
     let (stream, script) = scripted::start(script);
     let mut client = AmqpClient::connect(stream, &login(), "/").await.unwrap();
+    client.heartbeat = Duration::from_millis(10);
     // The scripted server ends after three heartbeats; before that its silence is tolerated.
     let error = client.next().await.unwrap_err().to_string();
     assert!(error.starts_with("connection lost: "), "{error}");

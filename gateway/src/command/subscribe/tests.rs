@@ -10,6 +10,8 @@ struct FakeSubscription<'a> {
     bodies: Vec<&'static [u8]>,
     settled: &'a mut usize,
     left: Vec<Received>,
+    /// Told when the bodies are given out.
+    empty: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
 fn received(body: &'static [u8]) -> Received {
@@ -20,7 +22,10 @@ impl Subscription for FakeSubscription<'_> {
     async fn next(&mut self) -> Result<Received, ClientError> {
         match self.bodies.pop() {
             Some(body) => Ok(received(body)),
-            None => std::future::pending().await,
+            None => {
+                self.empty.take().unwrap().send(()).unwrap();
+                std::future::pending().await
+            }
         }
     }
 
@@ -38,7 +43,7 @@ impl Subscription for FakeSubscription<'_> {
 async fn messages_are_printed_and_settled_up_to_the_count() {
     let mut settled = 0;
     let bodies = vec![b"third".as_slice(), b"\xff\n", b"first\nline"];
-    let subscription = FakeSubscription { bodies, settled: &mut settled, left: Vec::new() };
+    let subscription = FakeSubscription { bodies, settled: &mut settled, left: Vec::new(), empty: None };
     let mut output = Vec::new();
     let messages = SubscribeMessages { count: Some(2), json: false };
     print("amqp", subscription, &messages, std::future::pending(), &mut output).await.unwrap();
@@ -46,14 +51,15 @@ async fn messages_are_printed_and_settled_up_to_the_count() {
     assert_eq!(settled, 2);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_stop_prints_what_would_be_lost() {
     let mut settled = 0;
-    let subscription = FakeSubscription { bodies: vec![b"one"], settled: &mut settled, left: vec![received(b"two")] };
+    let (empty, stop) = tokio::sync::oneshot::channel();
+    let left = vec![received(b"two")];
+    let subscription = FakeSubscription { bodies: vec![b"one"], settled: &mut settled, left, empty: Some(empty) };
     let mut output = Vec::new();
     let messages = SubscribeMessages { count: None, json: true };
-    let stop = tokio::time::sleep(std::time::Duration::from_secs(1));
-    print("nats", subscription, &messages, stop, &mut output).await.unwrap();
+    print("nats", subscription, &messages, async { stop.await.unwrap() }, &mut output).await.unwrap();
     let lines: Vec<serde_json::Value> =
         String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let expected = |body: &str| {

@@ -1,10 +1,12 @@
 //! Attach.
 
+use alloc::collections::BTreeSet;
+
 use crate::context::Context;
 use crate::fault::Sound;
 use crate::group::Group;
 use crate::limits::MEMBERS_PER_GROUP_MAX;
-use crate::member::{Member, Presence};
+use crate::member::{Member, Presence, Role};
 use crate::unacked::Unacked;
 use crate::{MemberConfig, Refused, Reply};
 
@@ -36,9 +38,12 @@ impl Group {
             exclusive: config.exclusive,
             filter,
             presence: Presence::Attached,
+            role: if self.config.single_active { Role::Standby } else { Role::Active },
             unacked: Unacked::default(),
+            overdue: BTreeSet::new(),
             turn: None,
         })?;
+        self.elect()?;
         Ok(Reply::Attached { member: id })
     }
 }

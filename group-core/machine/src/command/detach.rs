@@ -13,8 +13,14 @@ impl Group {
     pub(crate) fn detach(&mut self, context: &mut Context<'_>, id: MemberId, unacked: UnackedOnEnd) -> Sound<Reply> {
         let Some(member) = self.members.get_mut(id) else { return Ok(Reply::Refused(Refused::NoSuchMember)) };
         let was_present = member.is_present();
+        if member.presence == Presence::Paused {
+            member.unacked.restart(context.now());
+        }
         let filter = member.filter;
         member.presence = Presence::Leaving;
+        member.overdue.clear();
+        // Its time, which stood still while it was paused, goes on.
+        self.note_handing_out(context.now());
         if let UnackedOnEnd::Settle(outcome) = unacked {
             self.settle_all(context, id, outcome);
         }
@@ -28,7 +34,9 @@ impl Group {
                     lingering.filter = None;
                 }
             }
+            self.elect()?;
             if self.members.present() == 0 {
+                self.last_used = context.now();
                 context.effects.push(Effect::Unused { group: context.group });
             }
         }

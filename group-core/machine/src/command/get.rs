@@ -10,9 +10,12 @@ use crate::member::Member;
 use crate::{Owner, Refused, Reply, Taken};
 
 impl Group {
-    /// Takes the first ready message, whatever its address. Unless it is settled at once, a member that was never
+    /// Takes the first ready message, whatever its address. Past a single active member nobody gets anything. Unless it is settled at once, a member that was never
     /// attached holds it.
     pub(crate) fn get(&mut self, context: &mut Context<'_>, owner: Owner, settled: bool) -> Sound<Reply> {
+        if self.config.single_active {
+            return Ok(Reply::Refused(Refused::Exclusive));
+        }
         let id = context.member_id();
         if self.members.get(id).is_some() {
             return Ok(Reply::Refused(Refused::InUse));
@@ -20,6 +23,7 @@ impl Group {
         if !settled && self.members.leaving() >= HELD_GETS_PER_GROUP_MAX {
             return Ok(Reply::Refused(Refused::LimitReached));
         }
+        self.last_used = context.now();
         self.backlog.drop_expired(context);
         let Some(first) = self.backlog.ready.first() else { return Ok(Reply::Got { taken: None }) };
         let mut message = self.backlog.pop(first).ok_or(Broken("a class with a head has no message"))?;
@@ -39,6 +43,7 @@ impl Group {
             member.hand_out(message, context.now());
             self.members.insert(member)?;
             self.unacked += 1;
+            self.note_handing_out(context.now());
         }
         Ok(Reply::Got { taken: Some(taken) })
     }

@@ -1,6 +1,6 @@
 //! Pause and resume: a member whose connection goes and comes back, with what it holds.
 
-use braid_types::MemberId;
+use braid_types::{MemberId, Timestamp};
 
 use crate::fault::Sound;
 use crate::group::Group;
@@ -17,10 +17,13 @@ impl Group {
     }
 
     /// A member goes on under a new owner with a new window. It need not be paused: a connection may be taken over
-    /// before its loss was noticed.
-    pub(crate) fn resume(&mut self, id: MemberId, owner: Owner, messages: u32) -> Sound<Reply> {
+    /// before its loss was noticed. It has its time anew for what it holds.
+    pub(crate) fn resume(&mut self, now: Timestamp, id: MemberId, owner: Owner, messages: u32) -> Sound<Reply> {
+        self.note_handing_out(now);
         self.change_present(id, |member| {
             member.presence = Presence::Attached;
+            member.unacked.restart(now);
+            member.overdue.clear();
             member.owner = owner;
             member.credit = Credit::Window { messages };
             Reply::Done
@@ -38,6 +41,7 @@ impl Group {
         };
         let reply = change(member);
         self.members.refresh(id)?;
+        self.elect()?;
         Ok(reply)
     }
 }

@@ -8,11 +8,10 @@ use crate::group::Group;
 use crate::{DropReason, Effect, Refused, Reply};
 
 impl Group {
-    /// Drops the ready messages, oldest first.
+    /// Drops the messages that wait, oldest first.
     pub(crate) fn purge(&mut self, context: &mut Context<'_>) -> Sound<Reply> {
-        let ready = self.backlog.ready.take_all();
-        let message_count = u64::try_from(ready.len()).unwrap_or(u64::MAX);
-        for message in ready {
+        let message_count = self.backlog.count();
+        for message in self.backlog.take_all() {
             context.drop_message(&message, DropReason::Purged);
         }
         Ok(Reply::Removed { message_count })
@@ -23,13 +22,13 @@ impl Group {
         if if_unused && self.members.present() > 0 {
             return Some(Refused::InUse);
         }
-        (if_empty && self.backlog.ready.count() > 0).then_some(Refused::NotEmpty)
+        (if_empty && self.backlog.count() > 0).then_some(Refused::NotEmpty)
     }
 
     /// Lets go of all that the group holds: messages oldest first, then members oldest first.
     pub(crate) fn dissolve(mut self, context: &mut Context<'_>) -> Reply {
-        let message_count = self.backlog.ready.count();
-        let mut messages = self.backlog.ready.take_all();
+        let message_count = self.backlog.count();
+        let mut messages = self.backlog.take_all();
         let mut present = Vec::new();
         for mut member in self.members.into_members() {
             while let Some((_, handed_out)) = member.unacked.take_first() {

@@ -5,16 +5,21 @@
 //! best front among the queues that may take it: O(filters that match), O(1) without filters. A member that was served
 //! or has become servable again lines up behind all others of its priority, which is nearly always the end of a queue.
 //!
+//! The strategy decides among the members of the highest priority: the first in turn, where a turn counts the load
+//! first (`LeastUnacked`) or not (`RoundRobin`), or any of them (`Random`).
+//!
 //! Invariants: queues are strictly sorted; a bit of `filters` is set exactly while the queue of that filter is not empty.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use braid_types::MemberId;
+use braid_types::{MemberId, MessageId};
 
+use crate::Strategy;
 use crate::fault::{Broken, Sound};
 use crate::filters::{FilterSlot, Mask};
+use crate::hasher::mix;
 use crate::member::Member;
 use crate::ready::Takers;
 
@@ -23,6 +28,8 @@ use crate::ready::Takers;
 pub(crate) struct Turn {
     /// Consumer priority.
     priority: Reverse<i32>,
+    /// Unacked deliveries, where they count.
+    load: usize,
     /// Rises with each lining-up, in the whole group.
     pub(crate) ticket: u64,
     /// The member.
@@ -30,20 +37,23 @@ pub(crate) struct Turn {
 }
 
 /// Members with credit, in turn.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ServiceQueue {
+    strategy: Strategy,
     unfiltered: VecDeque<Turn>,
     /// By filter slot; made on first use.
     filtered: Vec<VecDeque<Turn>>,
     /// Filters whose queue is not empty.
     filters: Mask,
     next_ticket: u64,
+    /// How many stand in line.
+    len: usize,
 }
 
 impl ServiceQueue {
     /// A queue that goes on with the tickets of an earlier one.
-    pub(crate) fn starting_at(next_ticket: u64) -> Self {
-        Self { next_ticket, ..Self::default() }
+    pub(crate) fn new(strategy: Strategy, next_ticket: u64) -> Self {
+        Self { strategy, unfiltered: VecDeque::new(), filtered: Vec::new(), filters: 0, next_ticket, len: 0 }
     }
 
     /// The next ticket.
@@ -56,45 +66,89 @@ impl ServiceQueue {
         Takers { anyone: !self.unfiltered.is_empty(), filters: self.filters }
     }
 
-    /// The first in turn that may take a message of this mask.
-    pub(crate) fn first(&self, mask: Mask) -> Option<Turn> {
-        let mut best = self.unfiltered.front();
-        let mut matching = self.filters & mask;
-        while matching != 0 {
-            let slot = usize::try_from(matching.trailing_zeros()).unwrap_or(usize::MAX);
-            matching &= matching - 1;
-            let front = self.filtered.get(slot).and_then(VecDeque::front);
-            best = match (best, front) {
-                (Some(best), Some(front)) => Some(best.min(front)),
-                (best, front) => best.or(front),
-            };
+    /// Who gets a message of this mask.
+    pub(crate) fn next(&self, mask: Mask, message: MessageId) -> Option<Turn> {
+        match self.strategy {
+            Strategy::RoundRobin | Strategy::LeastUnacked | Strategy::Key => self.first(mask),
+            Strategy::Random => self.any(mask, hash_of(message)),
         }
-        best.copied()
+    }
+
+    /// The first in turn that may take a message of this mask.
+    fn first(&self, mask: Mask) -> Option<Turn> {
+        self.matching(mask).filter_map(VecDeque::front).min().copied()
+    }
+
+    /// One of those of the highest priority that may take a message of this mask; each for as many hashes.
+    fn any(&self, mask: Mask, hash: u64) -> Option<Turn> {
+        let highest = self.first(mask)?.priority;
+        let best_of = |queue: &VecDeque<Turn>| queue.partition_point(|turn| turn.priority <= highest);
+        let count: usize = self.matching(mask).map(best_of).sum();
+        let mut chosen = usize::try_from(hash % u64::try_from(count).ok()?).ok()?;
+        for queue in self.matching(mask) {
+            let best = best_of(queue);
+            if chosen < best {
+                return queue.get(chosen).copied();
+            }
+            chosen -= best;
+        }
+        None
+    }
+
+    /// The queues whose members may take a message of this mask.
+    fn matching(&self, mask: Mask) -> impl Iterator<Item = &VecDeque<Turn>> {
+        let mut rest = self.filters & mask;
+        let filtered = core::iter::from_fn(move || {
+            let slot = usize::try_from(rest.trailing_zeros()).ok().filter(|_| rest != 0)?;
+            rest &= rest - 1;
+            self.filtered.get(slot)
+        });
+        core::iter::once(&self.unfiltered).chain(filtered)
+    }
+
+    /// Puts a member that was served behind the others, if it is still servable.
+    pub(crate) fn rotate(&mut self, member: &mut Member) -> Sound<()> {
+        // Alone in line it is behind all others where it stands.
+        if self.len == 1 && member.is_servable() && member.turn.is_some_and(|turn| turn.load == self.load_of(member)) {
+            return Ok(());
+        }
+        self.leave(member)?;
+        self.refresh(member)
     }
 
     /// Lines the member up if it is servable, takes it out if it is not.
     pub(crate) fn refresh(&mut self, member: &mut Member) -> Sound<()> {
         match (member.turn, member.is_servable()) {
             (None, true) => {
-                let turn = Turn { priority: Reverse(member.priority), ticket: self.next_ticket, member: member.id };
+                self.restore(member, self.next_ticket);
                 self.next_ticket += 1;
-                self.insert(member, turn);
                 Ok(())
             }
             (Some(_), false) => self.leave(member),
+            (Some(turn), true) if turn.load != self.load_of(member) => {
+                self.leave(member)?;
+                self.insert(member, Turn { load: self.load_of(member), ..turn });
+                Ok(())
+            }
             (None, false) | (Some(_), true) => Ok(()),
         }
     }
 
-    /// Puts a member back at the place that a snapshot says it had.
+    fn load_of(&self, member: &Member) -> usize {
+        if self.strategy == Strategy::LeastUnacked { member.unacked.len() } else { 0 }
+    }
+
+    /// Puts a member at the place of a ticket.
     pub(crate) fn restore(&mut self, member: &mut Member, ticket: u64) {
-        let turn = Turn { priority: Reverse(member.priority), ticket, member: member.id };
+        let load = self.load_of(member);
+        let turn = Turn { priority: Reverse(member.priority), load, ticket, member: member.id };
         self.insert(member, turn);
     }
 
     /// Takes the member out of the line.
     pub(crate) fn leave(&mut self, member: &mut Member) -> Sound<()> {
         let turn = member.turn.take().ok_or(Broken("a member was served that had no turn"))?;
+        self.len -= 1;
         let queue = self.queue_mut(member.filter);
         if queue.front() == Some(&turn) {
             queue.pop_front();
@@ -120,6 +174,7 @@ impl ServiceQueue {
 
     fn insert(&mut self, member: &mut Member, turn: Turn) {
         member.turn = Some(turn);
+        self.len += 1;
         if let Some(slot) = member.filter {
             self.filters |= slot.bit();
         }
@@ -140,4 +195,8 @@ impl ServiceQueue {
         }
         &mut self.filtered[index]
     }
+}
+
+fn hash_of(message: MessageId) -> u64 {
+    mix(message.index.0, u64::from(message.position))
 }

@@ -8,7 +8,7 @@ use braid_types::{MessageId, Timestamp};
 use super::fresh::Fresh;
 use crate::filters::Mask;
 use crate::limits::PRIORITY_LEVELS;
-use crate::message::HeldMessage;
+use crate::message::{HeldMessage, NEVER};
 
 /// A message's place in the order of dispatch: the lower, the sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +20,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Whose place it is.
+    pub(crate) fn message(self) -> MessageId {
+        self.id
+    }
+
     fn of(message: &HeldMessage, is_fresh: bool) -> Self {
         Self { is_fresh, level: (PRIORITY_LEVELS - 1).saturating_sub(message.priority), id: message.id }
     }
@@ -82,6 +87,12 @@ impl Class {
             Some((_, message)) => Some(message),
             None => self.fresh.pop(),
         }
+    }
+
+    /// When the first of its heads expires.
+    pub(crate) fn earliest_expiry(&self) -> Timestamp {
+        let returned = self.returned.first_key_value().map_or(NEVER, |(_, message)| message.expires_at);
+        returned.min(self.fresh.earliest_expiry())
     }
 
     /// Takes expired messages while they are at the head of the returned ones or of a priority.

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use braid_types::Timestamp;
 
 use crate::limits::QUEUE_CAPACITY_KEPT;
-use crate::message::HeldMessage;
+use crate::message::{HeldMessage, NEVER};
 
 /// Queues by priority.
 #[derive(Debug, Default)]
@@ -31,6 +31,12 @@ impl Fresh {
     /// The oldest message of the highest priority.
     pub(super) fn first(&self) -> Option<&HeldMessage> {
         self.queues.get(self.position(self.highest()?))?.front()
+    }
+
+    /// When the first of the heads expires.
+    pub(super) fn earliest_expiry(&self) -> Timestamp {
+        let heads = self.queues.iter().filter_map(VecDeque::front);
+        heads.map(|head| head.expires_at).min().unwrap_or(NEVER)
     }
 
     /// All messages, highest priority first, oldest first.
@@ -117,7 +123,7 @@ mod tests {
 
     fn message(index: u64, priority: u8) -> HeldMessage {
         let header = MessageHeader { size_bytes: 1, priority, expires_at: None, address: None };
-        HeldMessage::new(MessageId { index: LogIndex(index), position: 0 }, &header, false)
+        HeldMessage::new(MessageId { index: LogIndex(index), position: 0 }, header, false)
     }
 
     #[test]

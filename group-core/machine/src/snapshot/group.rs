@@ -1,15 +1,17 @@
 //! A group in a snapshot: settings, filters, members with what they hold, and the ready messages.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use braid_types::{CorruptBytes, Filter, MessageId};
 use bytes::{Bytes, BytesMut};
 
-use super::member;
+use super::{member, publishers};
 use crate::fault::Broken;
 use crate::filters::FilterSlot;
 use crate::group::Group;
-use crate::limits::MEMBERS_PER_GROUP_MAX;
+use crate::limits::{MEMBERS_PER_GROUP_MAX, SEQUENCE_MAX};
+use crate::member::{Presence, Role};
 use crate::members::Members;
 use crate::message::HeldMessage;
 use crate::ready::Class;
@@ -21,6 +23,9 @@ pub(super) fn put(group: &Group, out: &mut BytesMut) {
     group.config.put(out);
     group.newest.put(out);
     group.fault.is_some().put(out);
+    group.rejects_publishes.put(out);
+    group.last_used.put(out);
+    publishers::put(group.publishers.as_deref(), out);
     put_filters(group, out);
     put_count(group.members.iter().count(), out);
     for member in group.members.iter() {
@@ -29,21 +34,34 @@ pub(super) fn put(group: &Group, out: &mut BytesMut) {
     group.members.service().next_ticket().put(out);
     put_messages(group.backlog.ready.classes().iter().flat_map(Class::returned).collect(), out);
     put_messages(group.backlog.ready.classes().iter().flat_map(Class::fresh).collect(), out);
+    put_count(group.backlog.delayed.iter().count(), out);
+    for (due, message) in group.backlog.delayed.iter() {
+        due.put(out);
+        message.put(out);
+    }
 }
 
 pub(super) fn read(input: &mut Bytes) -> Result<Group, CorruptBytes> {
     let mut group = Group::new(Field::read(input)?);
     group.newest = Field::read(input)?;
     group.fault = bool::read(input)?.then_some(Broken("it was out of service when the snapshot was taken"));
+    group.rejects_publishes = Field::read(input)?;
+    group.last_used = Field::read(input)?;
+    group.publishers = publishers::take(input)?.map(Box::new);
     take_filters(input, &mut group)?;
     take_members(input, &mut group)?;
     for message in take_messages(input)? {
         group.backlog.put_back(message);
     }
     for message in take_messages(input)? {
-        group.backlog.append(message);
+        let mask = group.backlog.mask_of(&message);
+        group.backlog.ready.push_fresh(mask, message);
+    }
+    for _ in 0..take_count(input)? {
+        group.backlog.delayed.insert(Field::read(input)?, Field::read(input)?);
     }
     check_messages(&group)?;
+    group.look_at_holders();
     Ok(group)
 }
 
@@ -69,23 +87,38 @@ fn take_filters(input: &mut Bytes, group: &mut Group) -> Result<(), CorruptBytes
 
 fn take_members(input: &mut Bytes, group: &mut Group) -> Result<(), CorruptBytes> {
     let saved: Vec<member::Saved> = (0..take_count(input)?).map(|_| member::read(input)).collect::<Result<_, _>>()?;
-    let next_ticket = Field::read(input)?;
+    let next_ticket: u64 = Field::read(input)?;
     let present = saved.iter().filter(|saved| saved.member.is_present());
     let has_exclusive = present.clone().any(|saved| saved.member.exclusive);
     let present_count = present.count();
-    let is_sound = saved.is_sorted_by(|left, right| left.member.id < right.member.id)
+    let is_sound = roles_agree(group.config.single_active, &saved)
+        && next_ticket <= SEQUENCE_MAX
+        && saved.is_sorted_by(|left, right| left.member.id < right.member.id)
         && saved.iter().all(|saved| saved.ticket.is_none_or(|ticket| ticket < next_ticket))
         && present_count <= if has_exclusive { 1 } else { MEMBERS_PER_GROUP_MAX }
         && filters_agree(group, &saved);
     if !is_sound {
         return Err(UNSOUND);
     }
-    group.members = Members::starting_at(next_ticket);
+    group.members = Members::new(group.config.strategy, next_ticket);
     for saved in saved {
         group.unacked += u64::try_from(saved.member.unacked.len()).unwrap_or(u64::MAX);
         group.members.restore(saved.member, saved.ticket);
     }
     Ok(())
+}
+
+/// Whether the roles are those of a group with, or without, a single active member.
+fn roles_agree(single_active: bool, saved: &[member::Saved]) -> bool {
+    let attached = saved.iter().filter(|saved| saved.member.presence == Presence::Attached);
+    let chosen = attached.clone().filter(|saved| saved.member.role != Role::Standby).count();
+    if single_active {
+        let present = saved.iter().filter(|saved| saved.member.is_present());
+        let all_chosen = present.filter(|saved| saved.member.role != Role::Standby).count();
+        chosen == usize::from(attached.count() > 0) && all_chosen == chosen
+    } else {
+        saved.iter().all(|saved| saved.member.role == Role::Active || !saved.member.is_present())
+    }
 }
 
 /// Whether each filter has the members that say they have it.

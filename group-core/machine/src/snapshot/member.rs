@@ -1,15 +1,16 @@
 //! A member in a snapshot, with what it holds and its place in line.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use braid_types::{CorruptBytes, DeliveryId, MemberId};
 use bytes::{Bytes, BytesMut};
 
 use crate::filters::FilterSlot;
-use crate::limits::FILTERS_PER_GROUP_MAX;
-use crate::member::{Member, Presence};
+use crate::limits::{FILTERS_PER_GROUP_MAX, SEQUENCE_MAX};
+use crate::member::{Member, Presence, Role};
 use crate::unacked::{HandedOut, Unacked};
-use crate::wire::{Field, put_count, take_count};
+use crate::wire::{Field, put_count, put_list, take_count};
 
 /// A member, and its ticket if it stood in line.
 pub(super) struct Saved {
@@ -25,7 +26,9 @@ pub(super) fn put(member: &Member, out: &mut BytesMut) {
     member.exclusive.put(out);
     member.filter.put(out);
     member.presence.put(out);
+    member.role.put(out);
     member.turn.map(|turn| turn.ticket).put(out);
+    put_list(member.overdue.iter(), member.overdue.len(), out);
     member.unacked.next().put(out);
     put_count(member.unacked.len(), out);
     for (id, handed_out) in member.unacked.iter() {
@@ -44,13 +47,17 @@ pub(super) fn read(input: &mut Bytes) -> Result<Saved, CorruptBytes> {
         exclusive: Field::read(input)?,
         filter: Field::read(input)?,
         presence: Field::read(input)?,
+        role: Field::read(input)?,
         unacked: Unacked::default(),
+        overdue: BTreeSet::new(),
         turn: None,
     };
     let ticket: Option<u64> = Field::read(input)?;
+    member.overdue = Vec::<DeliveryId>::read(input)?.into_iter().collect();
     member.unacked = take_unacked(input)?;
     let is_sound = ticket.is_some() == member.is_servable()
         && !member.is_gone()
+        && (member.is_present() || member.overdue.is_empty())
         && (member.is_present() || member.filter.is_none());
     if !is_sound {
         return Err(CorruptBytes { what: "state of a member" });
@@ -65,7 +72,7 @@ fn take_unacked(input: &mut Bytes) -> Result<Unacked, CorruptBytes> {
         .map(|_| Ok((DeliveryId::read(input)?, HandedOut::read(input)?)))
         .collect::<Result<_, CorruptBytes>>()?;
     let rises = deliveries.is_sorted_by(|(left, _), (right, _)| left < right);
-    if !rises || deliveries.last().is_some_and(|(last, _)| *last >= next) {
+    if !rises || next.0 > SEQUENCE_MAX || deliveries.last().is_some_and(|(last, _)| *last >= next) {
         return Err(CorruptBytes { what: "order of deliveries" });
     }
     for (id, handed_out) in deliveries {
@@ -104,6 +111,26 @@ impl Field for Presence {
             1 => Ok(Self::Paused),
             2 => Ok(Self::Leaving),
             _ => Err(CorruptBytes { what: "presence of a member" }),
+        }
+    }
+}
+
+impl Field for Role {
+    fn put(&self, out: &mut BytesMut) {
+        let byte: u8 = match self {
+            Self::Active => 0,
+            Self::Quiescing => 1,
+            Self::Standby => 2,
+        };
+        byte.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        match u8::read(input)? {
+            0 => Ok(Self::Active),
+            1 => Ok(Self::Quiescing),
+            2 => Ok(Self::Standby),
+            _ => Err(CorruptBytes { what: "role of a member" }),
         }
     }
 }

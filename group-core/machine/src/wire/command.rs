@@ -24,6 +24,8 @@ mod kind {
     pub(super) const GRANT: Kind = [10, 1];
     pub(super) const SETTLE: Kind = [11, 1];
     pub(super) const GET: Kind = [12, 1];
+    pub(super) const TICK: Kind = [13, 1];
+    pub(super) const ENQUEUE_ONCE: Kind = [14, 1];
 }
 
 pub(super) fn put(command: &Command, out: &mut BytesMut) {
@@ -34,6 +36,9 @@ pub(super) fn put(command: &Command, out: &mut BytesMut) {
         }
         Command::PurgeGroup { group } => put_fields(kind::PURGE_GROUP, &[group], out),
         Command::Enqueue { groups, message } => put_fields(kind::ENQUEUE, &[groups, message], out),
+        Command::EnqueueOnce { groups, message, identity } => {
+            put_fields(kind::ENQUEUE_ONCE, &[groups, message, identity], out);
+        }
         Command::Attach { group, member } => put_fields(kind::ATTACH, &[group, &**member], out),
         Command::Detach { group, member, unacked } => put_fields(kind::DETACH, &[group, member, unacked], out),
         Command::Pause { group, member } => put_fields(kind::PAUSE, &[group, member], out),
@@ -50,6 +55,7 @@ pub(super) fn put(command: &Command, out: &mut BytesMut) {
             put_fields(kind::SETTLE, &[group, member, deliveries, outcome], out);
         }
         Command::Get { group, owner, settled } => put_fields(kind::GET, &[group, owner, settled], out),
+        Command::Tick => put_fields(kind::TICK, &[], out),
     }
 }
 
@@ -90,6 +96,12 @@ pub(super) fn read(input: &mut Bytes) -> Result<Command, CorruptBytes> {
             outcome: Field::read(input)?,
         },
         kind::GET => Command::Get { group: group(input)?, owner: Field::read(input)?, settled: Field::read(input)? },
+        kind::TICK => Command::Tick,
+        kind::ENQUEUE_ONCE => Command::EnqueueOnce {
+            groups: Field::read(input)?,
+            message: Field::read(input)?,
+            identity: Field::read(input)?,
+        },
         _ => return Err(CorruptBytes { what: "kind or version of a command" }),
     })
 }

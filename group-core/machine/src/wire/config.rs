@@ -22,6 +22,7 @@ impl Field for GroupConfig {
         self.expires_ms.put(out);
         self.retry.put(out);
         self.member_timeout_ms.put(out);
+        self.token_window_ms.put(out);
     }
 
     fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
@@ -39,6 +40,7 @@ impl Field for GroupConfig {
             expires_ms: Field::read(input)?,
             retry: Field::read(input)?,
             member_timeout_ms: Field::read(input)?,
+            token_window_ms: Field::read(input)?,
         })
     }
 }
@@ -70,6 +72,7 @@ impl Field for Overflow {
         let byte: u8 = match self {
             Self::DropHead => 0,
             Self::RejectPublish => 1,
+            Self::RejectPublishDeadLetter => 2,
         };
         byte.put(out);
     }
@@ -78,6 +81,7 @@ impl Field for Overflow {
         match u8::read(input)? {
             0 => Ok(Self::DropHead),
             1 => Ok(Self::RejectPublish),
+            2 => Ok(Self::RejectPublishDeadLetter),
             _ => Err(CorruptBytes { what: "overflow behaviour" }),
         }
     }

@@ -1,10 +1,10 @@
-//! A member to attach, and a message's header.
+//! A member to attach, a message's header, and what a publish is known by.
 
 use braid_types::CorruptBytes;
 use bytes::{Bytes, BytesMut};
 
 use super::Field;
-use crate::{Credit, MemberConfig, MessageHeader};
+use crate::{Credit, MemberConfig, MessageHeader, PublishIdentity};
 
 impl Field for Credit {
     fn put(&self, out: &mut BytesMut) {
@@ -65,5 +65,29 @@ impl Field for MessageHeader {
             expires_at: Field::read(input)?,
             address: Field::read(input)?,
         })
+    }
+}
+
+impl Field for PublishIdentity {
+    fn put(&self, out: &mut BytesMut) {
+        match self {
+            Self::Sequence { publisher, sequence } => {
+                0_u8.put(out);
+                publisher.put(out);
+                sequence.put(out);
+            }
+            Self::Token { token } => {
+                1_u8.put(out);
+                token.put(out);
+            }
+        }
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        match u8::read(input)? {
+            0 => Ok(Self::Sequence { publisher: Field::read(input)?, sequence: Field::read(input)? }),
+            1 => Ok(Self::Token { token: Field::read(input)? }),
+            _ => Err(CorruptBytes { what: "identity of a publish" }),
+        }
     }
 }

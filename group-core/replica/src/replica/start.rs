@@ -45,6 +45,12 @@ pub(super) async fn start<M: Hosted>(options: Options, sink: EffectSink<M>) -> R
     shared.is_live.store(true, Ordering::Release);
     let last = Timestamp(shared.time_ms.load(Ordering::Relaxed));
     closing.0 = None;
+    tracing::info!(
+        path = %store.path().display(),
+        node_id = options.node_id,
+        entries_applied = shared.generation.load(Ordering::Relaxed),
+        "replica started"
+    );
     Ok(Replica {
         raft,
         shared,

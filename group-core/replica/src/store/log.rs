@@ -156,3 +156,11 @@ pub(super) fn read_entry(index: u64, sealed: &[u8]) -> io::Result<Entry> {
 fn owned(range: &impl RangeBounds<u64>) -> (Bound<u64>, Bound<u64>) {
     (range.start_bound().cloned(), range.end_bound().cloned())
 }
+
+#[cfg(test)]
+impl Store {
+    /// How many entries the log holds.
+    pub(crate) fn log_length(&self) -> usize {
+        self.read_entries(.., usize::MAX).map_or(0, |entries| entries.len())
+    }
+}

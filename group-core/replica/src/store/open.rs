@@ -8,7 +8,7 @@ use std::{
     fs::{self, File},
     io,
     panic::{self, AssertUnwindSafe},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -18,7 +18,7 @@ use parking_lot::{Mutex, RwLock};
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError};
 
 use super::{
-    COMMITTED, LOG, META, PURGED, State, Store, VOTE, change_in, corrupt, failed, log::read_entry, put, record,
+    COMMITTED, LOG, META, PURGED, State, Store, VOTE, commit, corrupt, failed, log::read_entry, put, record,
     shadow::Shadow, snapshot,
 };
 use crate::{Error, Options, limits::FILE_CACHE_BYTES};
@@ -52,7 +52,7 @@ impl Store {
             let database = builder().open(path).map_err(|error| database_error(path, &error))?;
             let state = read_all(&database, options)?;
             Ok(Self {
-                path: Arc::new(path.clone()),
+                path: Arc::from(path.as_path()),
                 database: Arc::new(RwLock::new(Some(database))),
                 state: Arc::new(Mutex::new(state)),
             })
@@ -60,8 +60,8 @@ impl Store {
     }
 
     /// The file, for errors.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.path.as_ref().clone()
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 }
 
@@ -81,14 +81,12 @@ fn create(options: &Options) -> Result<(), Error> {
         }
         File::create(&made)?.sync_all()?;
         let database = Database::builder().set_cache_size(FILE_CACHE_BYTES).create(&made).map_err(failed)?;
-        let transaction = database.begin_write().map_err(failed)?;
-        change_in(&transaction, None, |meta, _| {
+        commit(&database, None, |meta, _| {
             put(meta, FORMAT, &[FORMAT_VERSION])?;
             put(meta, NODE, &options.node_id.to_le_bytes())?;
             put(meta, IDENTITY, &options.identity.to_le_bytes())?;
             put(meta, PURGED, &record::optional_log_id(None))
         })?;
-        transaction.commit().map_err(failed)?;
         drop(database);
         File::open(&made)?.sync_all()?;
         fs::rename(&made, path)?;

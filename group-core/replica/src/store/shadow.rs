@@ -1,7 +1,13 @@
 //! A file under redb that is read from the disk and written to memory: the rehearsal of an opening. What redb would
 //! repair is seen, and the file stays as it is. Holds the file's lock like a real opening, so nobody writes meanwhile.
 
-use std::{collections::BTreeMap, fs::OpenOptions, io, ops::Bound, path::Path};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fs::OpenOptions,
+    io,
+    ops::Bound,
+    path::Path,
+};
 
 use parking_lot::Mutex;
 use redb::{BackendError, StorageBackend, backends::FileBackend};
@@ -103,12 +109,11 @@ impl StorageBackend for Shadow {
         let mut rest = data;
         while !rest.is_empty() {
             let (number, within) = (at / PAGE_BYTES, usize::try_from(at % PAGE_BYTES).unwrap_or(0));
-            if !changed.pages.contains_key(&number) {
-                changed.pages.insert(number, self.page(number)?);
-            }
-            let Some(target) = changed.pages.get_mut(&number).and_then(|page| page.get_mut(within..)) else {
-                return Err(io::ErrorKind::InvalidInput.into());
+            let page = match changed.pages.entry(number) {
+                Entry::Occupied(page) => page.into_mut(),
+                Entry::Vacant(place) => place.insert(self.page(number)?),
             };
+            let target = page.get_mut(within..).unwrap_or_default();
             let (now, later) = rest.split_at(target.len().min(rest.len()));
             target.get_mut(..now.len()).unwrap_or_default().copy_from_slice(now);
             rest = later;

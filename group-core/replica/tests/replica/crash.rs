@@ -80,3 +80,24 @@ fn a_runtime_that_ends_under_it_loses_nothing_confirmed() {
         drop(replica);
     }
 }
+
+#[tokio::test]
+async fn a_replica_that_is_dropped_or_stopped_leaves_no_task_behind() {
+    for is_stopped in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let replica = open(directory.path()).await.unwrap();
+        replica.propose(note(1)).await.unwrap();
+        if is_stopped {
+            replica.shutdown().await.unwrap();
+        }
+        drop(replica);
+        let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        for _ in 0..100 {
+            if tasks() > 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        }
+        assert_eq!(tasks(), 0, "after a shutdown: {is_stopped}");
+        assert_eq!(open(directory.path()).await.unwrap().read().numbers.len(), 1);
+    }
+}

@@ -1,16 +1,13 @@
 //! Proposing, reading, effects, snapshots, stopping.
 
-use std::{
-    fs,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use braid_replica::{Error, Replica, limits::COMMAND_BYTES_MAX};
 
-use crate::kit::{Ledger, Newer, NewerNote, Note, UNREADABLE, file, note, open, options, recorder};
+use crate::kit::{Ledger, Newer, NewerNote, Note, UNREADABLE, note, open, options, recorder};
 
 #[tokio::test]
 async fn a_thousand_at_once_are_each_answered_and_told_in_order() {
@@ -57,26 +54,6 @@ async fn what_was_applied_comes_back_without_its_effects() {
         }
         drop(replica);
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_file_does_not_grow_with_the_log() {
-    let directory = tempfile::tempdir().unwrap();
-    let replica = Arc::new(open(directory.path()).await.unwrap());
-    let mut sizes = Vec::new();
-    for _round in 0..9 {
-        let mut proposers = tokio::task::JoinSet::new();
-        for _ in 0..400 {
-            let replica = Arc::clone(&replica);
-            proposers.spawn(async move { replica.propose(Note { number: 1, filling: 4_000 }).await.unwrap() });
-        }
-        proposers.join_all().await;
-        sizes.push(fs::metadata(file(directory.path())).unwrap().len());
-    }
-    replica.shutdown().await.unwrap();
-    assert_eq!(sizes[8], sizes[4], "it keeps growing: {sizes:?}");
-    drop(replica);
-    assert_eq!(open(directory.path()).await.unwrap().read().numbers.len(), 1);
 }
 
 #[tokio::test]

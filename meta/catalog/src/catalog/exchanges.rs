@@ -13,7 +13,6 @@ use crate::{
 };
 
 /// An exchange as somebody declares it.
-#[expect(clippy::struct_excessive_bools, reason = "the fields of AMQP's exchange.declare, each a bit of its own there")]
 pub(super) struct Wanted {
     pub(super) vhost: Bytes,
     pub(super) name: Bytes,

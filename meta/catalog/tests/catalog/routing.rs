@@ -1,7 +1,7 @@
 //! Where publishes go.
 
-use braid_catalog::{Command, RouteError};
-use braid_types::{ConnectionId, HeaderValue};
+use braid_catalog::{Command, Publish, RouteError};
+use braid_types::{Address, ConnectionId, HeaderValue, Protocol};
 
 use crate::kit::{Kit, VHOST, arguments, bind, exchange, text, unbind, vhost, word};
 
@@ -88,5 +88,21 @@ fn what_cannot_be_published_to() {
     ] {
         let result = kit.catalog.route(vhost, exchange, b"", None, &mut Vec::new, &mut Vec::new());
         assert_eq!(result, Err(error));
+    }
+}
+
+#[test]
+fn a_wildcard_reaches_reserved_levels_of_its_own_protocol_alone() {
+    let mut kit = Kit::new();
+    kit.declare("a");
+    kit.done(bind("a", "amq.topic", "#"));
+    kit.share("n", "#");
+    let key = b"$reserved.level";
+    let address = Address::from_notation(Protocol::Amqp, key).unwrap();
+    for (origin, count) in [(Some(Protocol::Amqp), 1), (Some(Protocol::Nats), 0), (None, 0)] {
+        let mut targets = Vec::new();
+        let publish = Publish { exchange: b"amq.topic", key, address: Some(&address) };
+        kit.catalog.route_from(origin, VHOST, publish, &mut Vec::new, &mut targets).unwrap();
+        assert_eq!(targets.len(), count, "{origin:?}");
     }
 }

@@ -24,6 +24,7 @@ impl Connection {
 
     /// A fault of the client.
     pub(super) fn fail(&mut self, fault: Fault) {
+        self.fault = Some(fault);
         if let (Phase::Open, Some(reason)) = (&self.phase, fault.reason()) {
             self.wire.disconnect(reason, "");
         }

@@ -35,6 +35,7 @@ impl Connection {
 
     /// A CONNECT that could not be read, or says what may not be.
     pub(super) fn refuse_connect(&mut self, refused: Refused) {
+        self.fault = Some(refused.fault);
         if let (Some(version), Some(reason)) = (refused.version, refused.fault.reason()) {
             self.wire.configure(version, None, 0);
             self.wire.connack(reason, &Connack::default());
@@ -45,10 +46,6 @@ impl Connection {
     /// A CONNECT.
     pub(super) fn connect(&mut self, mut connect: Connect) {
         self.wire.configure(connect.version, connect.packet_bytes_max, connect.topic_alias_maximum);
-        if connect.has_authentication_method {
-            self.refuse(ReasonCode::BAD_AUTHENTICATION_METHOD, "");
-            return;
-        }
         let is_assigned = connect.client_id.is_empty();
         if is_assigned {
             connect.client_id = client_id::assigned(self.options.seed, self.options.connection);
@@ -56,6 +53,7 @@ impl Connection {
         self.client = Client {
             client_id: connect.client_id.clone(),
             is_assigned,
+            is_bridge: connect.is_bridge,
             window: connect.receive_maximum.unwrap_or(self.options.window_default).max(1),
             wants_problem_information: connect.wants_problem_information,
             ..Client::default()
@@ -155,7 +153,7 @@ impl Connection {
         Connack {
             session_present,
             session_expiry_s: Some(self.session.expiry_s).filter(|expiry_s| *expiry_s != connect.session_expiry_s),
-            receive_maximum: Some(options.receive_maximum),
+            receive_maximum: Some(options.receive_maximum.max(1)),
             packet_bytes_max: Some(options.packet_bytes_max),
             assigned_client_id: Some(connect.client_id.clone()).filter(|_| self.client.is_assigned),
             topic_alias_maximum: options.topic_alias_maximum,

@@ -126,6 +126,8 @@ impl Connection {
         match self.wire.publish(now, &copy) {
             Ok(()) => self.session.ring.push(outgoing),
             Err(why) => {
+                // Its identifier is used up, as with Mosquitto.
+                self.session.ring.skip();
                 self.count(why);
                 self.settle(outgoing.key, Outcome::Accepted);
             }

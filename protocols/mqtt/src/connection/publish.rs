@@ -27,7 +27,7 @@ impl Connection {
         let is_repeated = qos == 2 && self.session.incoming.contains(packet_id);
         if qos > 0 && !is_repeated && self.wire.version().is_5() {
             let open = self.session.incoming.open();
-            if open >= usize::from(self.options.receive_maximum) {
+            if open >= usize::from(self.options.receive_maximum.max(1)) {
                 return Err(Fault::Reason(ReasonCode::RECEIVE_MAXIMUM_EXCEEDED));
             }
         }

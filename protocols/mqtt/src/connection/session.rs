@@ -32,9 +32,10 @@ impl Session {
         self.incoming = Incoming::restore(&state.unreleased);
         for old in state.in_flight {
             let (packet_id, stage) = (old.packet_id, old.stage);
-            let outgoing = Outgoing::restore(old);
+            let mut outgoing = Outgoing::restore(old);
             if packet_id == 0 {
-                // It was never sent; an identifier is chosen when it is.
+                // It was never sent; an identifier is chosen when it is. It was let in before, so the wide limit holds.
+                outgoing.is_retained = true;
                 self.waiting.push(outgoing);
             } else if self.ring.restore(packet_id, stage, outgoing) && stage != InFlightStage::AwaitComplete {
                 self.waiting.push_again(packet_id);

@@ -33,6 +33,7 @@ impl Connection {
                 return Err(Fault::Protocol("no local on a shared subscription"));
             }
         }
+        self.check_changes(subscribe.filters.len())?;
         let operation = self.answers.next_operation();
         let mut answer = Answer::new(kind::SUBACK, subscribe.packet_id, subscribe.filters.len());
         for (position, (filter, options)) in (0_u32..).zip(subscribe.filters) {
@@ -45,6 +46,7 @@ impl Connection {
                 Target::Plain => Kind::Plain,
                 Target::Shared { .. } | Target::Queue { .. } => Kind::Shared,
             };
+            let options = if self.client.is_bridge { options.for_bridge() } else { options };
             let (id, before) = self.session.subscriptions.put(&filter, kind, options, subscribe.identifier);
             let retained = retained_delivery(kind, options, is_new);
             answer.wait(position, id, options.qos(), before);
@@ -55,7 +57,8 @@ impl Connection {
     }
 
     /// An UNSUBSCRIBE.
-    pub(super) fn unsubscribe(&mut self, unsubscribe: &Unsubscribe<'_>) {
+    pub(super) fn unsubscribe(&mut self, unsubscribe: &Unsubscribe<'_>) -> Result<(), Fault> {
+        self.check_changes(unsubscribe.filters.len())?;
         let operation = self.answers.next_operation();
         let mut answer = Answer::new(kind::UNSUBACK, unsubscribe.packet_id, unsubscribe.filters.len());
         for (position, filter) in (0_u32..).zip(&unsubscribe.filters) {
@@ -74,6 +77,7 @@ impl Connection {
             self.drop_waiting(id);
         }
         self.answer(operation, answer);
+        Ok(())
     }
 
     /// The answer to `Subscribe` or `Unsubscribe`.
@@ -109,6 +113,13 @@ impl Connection {
             let ticket = Purpose::Resubscribe { subscription }.ticket();
             self.ask_subscribe(ticket, subscription, RetainedDelivery::Skip);
         }
+    }
+
+    fn check_changes(&self, filters: usize) -> Result<(), Fault> {
+        if filters > limits::SUBSCRIPTIONS_MAX || self.answers.len() >= limits::CHANGES_MAX {
+            return Err(Fault::Reason(ReasonCode::QUOTA_EXCEEDED));
+        }
+        Ok(())
     }
 
     fn ask_subscribe(&mut self, ticket: Ticket, id: SubscriptionId, retained: RetainedDelivery) {

@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 use braid_types::InFlightStage;
 
 use super::Outgoing;
-use crate::limits::PACKET_IDS_MAX;
+use crate::limits::{IDLE_PLACES, PACKET_IDS_MAX};
 
 /// A delivery in flight.
 #[derive(Clone, Debug)]
@@ -51,6 +51,15 @@ impl Ring {
         let entry = Entry { stage: outgoing.first_stage(), is_open: true, outgoing };
         self.open = self.open.saturating_add(1);
         self.places.push_back(Some(entry));
+    }
+
+    /// Passes over [`Ring::next_id`].
+    pub(crate) fn skip(&mut self) {
+        if self.places.is_empty() {
+            self.first_id = id_at(self.first_id, 1);
+        } else {
+            self.places.push_back(None);
+        }
     }
 
     /// Adds one of an earlier connection under its old identifier, not open yet. `false`: the identifier is 0 or taken.
@@ -101,6 +110,9 @@ impl Ring {
         while let Some(None) = self.places.front() {
             self.places.pop_front();
             self.first_id = id_at(self.first_id, 1);
+        }
+        if self.places.is_empty() && self.places.capacity() > IDLE_PLACES {
+            self.places = VecDeque::new();
         }
         Some(entry)
     }
@@ -159,19 +171,23 @@ mod tests {
             assert_eq!(ring.next_id(), Some(expected));
             ring.push(outgoing());
         }
+        ring.skip();
+        assert_eq!(ring.next_id(), Some(5));
         assert!(ring.remove(2).is_some() && ring.remove(2).is_none() && ring.remove(0).is_none());
-        assert_eq!(ring.next_id(), Some(4));
+        assert_eq!(ring.next_id(), Some(5));
         assert!(ring.remove(1).is_some());
         assert_eq!(ring.iter().map(|(id, _)| id).collect::<alloc::vec::Vec<_>>(), [3]);
-        for _ in 4..=65_535_u32 {
+        for _ in 5..=65_535_u32 {
             ring.push(outgoing());
         }
         assert_eq!(ring.next_id(), Some(1));
         ring.push(outgoing());
         ring.push(outgoing());
-        assert_eq!((ring.next_id(), ring.open()), (None, 65_535));
+        assert_eq!((ring.next_id(), ring.open()), (None, 65_534));
+        // With 3 goes the place that was passed over.
         assert!(ring.remove(3).is_some());
         assert_eq!(ring.next_id(), Some(3));
+        assert!(ring.get(4).is_none());
     }
 
     #[test]

@@ -6,10 +6,9 @@
 use alloc::collections::VecDeque;
 
 use super::Outgoing;
-use crate::limits::{PENDING_BYTES_MAX, PENDING_MESSAGES_MAX, PENDING_RETAINED_BYTES_MAX, PENDING_RETAINED_MAX};
-
-/// Places that an empty queue keeps, so that a window that is just full costs no allocation per message.
-const KEPT_PLACES: usize = 16;
+use crate::limits::{
+    IDLE_PLACES, PENDING_BYTES_MAX, PENDING_MESSAGES_MAX, PENDING_RETAINED_BYTES_MAX, PENDING_RETAINED_MAX,
+};
 
 /// Something that waits.
 #[derive(Debug)]
@@ -83,7 +82,7 @@ impl Waiting {
             load.messages = load.messages.saturating_sub(1);
             load.bytes = load.bytes.saturating_sub(size_bytes);
         }
-        if self.queue.is_empty() && self.queue.capacity() > KEPT_PLACES {
+        if self.queue.is_empty() && self.queue.capacity() > IDLE_PLACES {
             // A burst is over: what it took is given back.
             self.queue = VecDeque::new();
         }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::kind;
-use crate::{ReasonCode, Version, codec, properties::id};
+use crate::{ReasonCode, Version, codec, properties::id, text};
 
 /// A CONNACK. The properties are written for MQTT 5 only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Connack {
         if !version.is_5() {
             return Some(BytesMut::from(&[kind::CONNACK << 4, 2, present, reason.v3_return_code()?][..]));
         }
-        let with_text = self.encode_5(reason, present, &self.reason_string);
+        let with_text = self.encode_5(reason, present, text::reason_string(&self.reason_string));
         if with_text.len() <= packet_bytes_max {
             return Some(with_text);
         }
@@ -61,21 +61,21 @@ impl Connack {
             block.put_u8(id::SESSION_EXPIRY);
             block.put_u32(session_expiry_s);
         }
-        if let Some(receive_maximum) = self.receive_maximum {
-            block.put_u8(id::RECEIVE_MAXIMUM);
-            block.put_u16(receive_maximum);
-        }
-        if let Some(packet_bytes_max) = self.packet_bytes_max {
-            block.put_u8(id::MAXIMUM_PACKET_SIZE);
-            block.put_u32(packet_bytes_max);
+        if self.topic_alias_maximum > 0 {
+            block.put_u8(id::TOPIC_ALIAS_MAXIMUM);
+            block.put_u16(self.topic_alias_maximum);
         }
         if let Some(client_id) = &self.assigned_client_id {
             block.put_u8(id::ASSIGNED_CLIENT_IDENTIFIER);
             codec::put_binary(&mut block, client_id);
         }
-        if self.topic_alias_maximum > 0 {
-            block.put_u8(id::TOPIC_ALIAS_MAXIMUM);
-            block.put_u16(self.topic_alias_maximum);
+        if let Some(packet_bytes_max) = self.packet_bytes_max {
+            block.put_u8(id::MAXIMUM_PACKET_SIZE);
+            block.put_u32(packet_bytes_max);
+        }
+        if let Some(receive_maximum) = self.receive_maximum {
+            block.put_u8(id::RECEIVE_MAXIMUM);
+            block.put_u16(receive_maximum);
         }
         if let Some(server_keep_alive_s) = self.server_keep_alive_s {
             block.put_u8(id::SERVER_KEEP_ALIVE);

@@ -42,6 +42,9 @@ pub(crate) struct ConnectWill {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Connect {
     pub(crate) version: Version,
+    /// A bridge of another broker, which says so in the highest bit of the level (MQTT 3, as Mosquitto has it): it gets
+    /// nothing back that it sent, and retain flags as published.
+    pub(crate) is_bridge: bool,
     pub(crate) clean_start: bool,
     pub(crate) keep_alive_s: u16,
     /// Empty: the server is to make one.
@@ -55,8 +58,6 @@ pub(crate) struct Connect {
     pub(crate) packet_bytes_max: Option<u32>,
     pub(crate) topic_alias_maximum: u16,
     pub(crate) wants_problem_information: bool,
-    /// It asks for enhanced authentication.
-    pub(crate) has_authentication_method: bool,
 }
 
 /// A CONNECT that was refused while it was read: the fault, and the version to answer in, if it got that far.
@@ -70,9 +71,10 @@ impl Connect {
     /// Reads the packet; `first` is the first byte of its fixed header, `body` what follows that.
     pub(crate) fn decode(first: u8, body: &[u8]) -> Result<Self, Refused> {
         let mut reader = Reader::new(body);
-        let version = version(&mut reader)?;
+        let (version, is_bridge) = version(&mut reader)?;
         let mut connect = Self {
             version,
+            is_bridge,
             clean_start: true,
             keep_alive_s: 0,
             client_id: Bytes::new(),
@@ -84,7 +86,6 @@ impl Connect {
             packet_bytes_max: None,
             topic_alias_maximum: 0,
             wants_problem_information: true,
-            has_authentication_method: false,
         };
         match connect.read(first, &mut reader) {
             Ok(()) => Ok(connect),
@@ -112,21 +113,23 @@ impl Connect {
     }
 
     fn read_properties(&mut self, block: &[u8]) -> Result<(), Fault> {
-        let mut has_authentication_data = false;
+        let (mut has_method, mut has_data) = (false, false);
         properties::walk(block, Carrier::Connect, |identifier, value, _| match identifier {
             id::SESSION_EXPIRY => self.session_expiry_s = value.number(),
             id::RECEIVE_MAXIMUM => self.receive_maximum = Some(value.two()),
             id::MAXIMUM_PACKET_SIZE => self.packet_bytes_max = Some(value.number()),
             id::TOPIC_ALIAS_MAXIMUM => self.topic_alias_maximum = value.two(),
             id::REQUEST_PROBLEM_INFORMATION => self.wants_problem_information = value.number() == 1,
-            id::AUTHENTICATION_METHOD => self.has_authentication_method = true,
-            id::AUTHENTICATION_DATA => has_authentication_data = true,
+            id::AUTHENTICATION_METHOD => has_method = true,
+            id::AUTHENTICATION_DATA => has_data = true,
             _ => {}
         })?;
-        if has_authentication_data && !self.has_authentication_method {
-            return Err(Fault::Protocol("authentication data without a method"));
+        match (has_method, has_data) {
+            // Enhanced authentication: no method is known.
+            (true, _) => Err(Fault::Reason(ReasonCode::BAD_AUTHENTICATION_METHOD)),
+            (false, true) => Err(Fault::Protocol("authentication data without a method")),
+            (false, false) => Ok(()),
         }
-        Ok(())
     }
 
     /// Empty ids: MQTT 3.1 has none, 3.1.1 only for clean sessions (MQTT-3.1.3-8), 5 always.
@@ -162,7 +165,9 @@ impl Connect {
         let block = if self.version.is_5() { properties::block(reader)? } else { &[] };
         let properties = MessageProperties::decode(block, Carrier::Will)?;
         let topic = reader.binary()?;
-        topic::check_name(topic)?;
+        if topic::check_name(topic).is_err() || topic::is_reserved(topic) {
+            return Err(Fault::Unanswered("a will that could never be published"));
+        }
         let body = reader.binary()?;
         if properties.is_text && core::str::from_utf8(body).is_err() {
             return Err(Fault::Reason(ReasonCode::PAYLOAD_FORMAT_INVALID));
@@ -199,20 +204,20 @@ impl Connect {
     }
 }
 
-/// Reads protocol name and level.
-fn version(reader: &mut Reader<'_>) -> Result<Version, Refused> {
+/// Reads protocol name and level, and whether a bridge speaks.
+fn version(reader: &mut Reader<'_>) -> Result<(Version, bool), Refused> {
     let silent = |fault| Refused { version: None, fault };
     let name = reader.binary().map_err(silent)?;
     let level = reader.byte().map_err(silent)?;
     let unsupported = Fault::Reason(ReasonCode::UNSUPPORTED_PROTOCOL_VERSION);
     match (name, level) {
-        (b"MQIsdp", 3) => Ok(Version::V31),
-        (b"MQTT", 4) => Ok(Version::V311),
-        (b"MQTT", 5) => Ok(Version::V5),
+        (b"MQIsdp", 3 | 0x83) => Ok((Version::V31, level >= 0x80)),
+        (b"MQTT", 4 | 0x84) => Ok((Version::V311, level >= 0x80)),
+        (b"MQTT", 5) => Ok((Version::V5, false)),
         // Levels that came later are told so in the form of MQTT 5, earlier ones in that of MQTT 3.
         (b"MQIsdp" | b"MQTT", 6..) => Err(Refused { version: Some(Version::V5), fault: unsupported }),
         (b"MQIsdp" | b"MQTT", _) => Err(Refused { version: Some(Version::V311), fault: unsupported }),
-        _ => Err(silent(Fault::NotConnected)),
+        _ => Err(silent(Fault::Unanswered("not the name of MQTT"))),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     Fault, ReasonCode, Version,
     codec::{self, Reader},
     properties::{self, Carrier, id},
+    text,
 };
 
 /// A DISCONNECT of the client.
@@ -40,21 +41,22 @@ impl Disconnect {
             })?;
             reader.end()?;
         }
-        if disconnect.reason.is_client_disconnect() {
-            Ok(disconnect)
-        } else {
-            Err(Fault::Protocol("a reason code that clients do not send"))
+        if !disconnect.reason.is_client_disconnect() {
+            // A code that clients may not send. The client has left all the same: it is not told, but it left with a fault.
+            disconnect.reason = ReasonCode::PROTOCOL_ERROR;
         }
+        Ok(disconnect)
     }
 }
 
 /// Appends a DISCONNECT of MQTT 5, with a reason string unless that made it larger than `packet_bytes_max`.
 pub(crate) fn put(out: &mut BytesMut, reason: ReasonCode, reason_string: &str, packet_bytes_max: usize) {
+    let reason_string = text::reason_string(reason_string);
     let block_bytes = reason_string.len().saturating_add(3);
     let remaining = block_bytes.saturating_add(codec::varint_bytes(block_bytes)).saturating_add(1);
     let packet_bytes = remaining.saturating_add(1).saturating_add(codec::varint_bytes(remaining));
     out.put_u8(kind::DISCONNECT << 4);
-    if reason_string.is_empty() || packet_bytes > packet_bytes_max || u16::try_from(reason_string.len()).is_err() {
+    if reason_string.is_empty() || packet_bytes > packet_bytes_max {
         out.put_slice(&[1, reason.0]);
         return;
     }
@@ -75,7 +77,7 @@ mod tests {
         assert_eq!(decode(&[]), Ok(Disconnect { reason: ReasonCode::SUCCESS, session_expiry_s: None }));
         assert_eq!(decode(&[4, 5, 0x11, 0, 0, 0, 9]).map(|d| d.session_expiry_s), Ok(Some(9)));
         assert!(decode(&[4, 5, 0x11, 0, 0, 0]).is_err());
-        assert!(matches!(decode(&[0x8B]), Err(Fault::Protocol(_))));
+        assert_eq!(decode(&[0x8B]).map(|d| d.reason), Ok(ReasonCode::PROTOCOL_ERROR));
         assert!(Disconnect::decode(&[0], Version::V311).is_err());
         let mut out = BytesMut::new();
         put(&mut out, ReasonCode::SERVER_SHUTTING_DOWN, "", 100);

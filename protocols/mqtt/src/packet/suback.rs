@@ -3,7 +3,7 @@
 use bytes::{BufMut, BytesMut};
 
 use super::kind;
-use crate::{Version, codec, properties::id};
+use crate::{Version, codec, properties::id, text};
 
 /// Appends a SUBACK or UNSUBACK (`packet_kind`), with a reason string if there is one and it fits; `false` when even
 /// without it the packet is larger than `packet_bytes_max`. MQTT 3's UNSUBACK has no codes.
@@ -17,7 +17,7 @@ pub(crate) fn put(
     packet_bytes_max: usize,
 ) -> bool {
     let codes = if packet_kind == kind::UNSUBACK && !version.is_5() { &[] } else { codes };
-    let mut reason = reason_string.unwrap_or_default().as_bytes();
+    let mut reason = text::reason_string(reason_string.unwrap_or_default()).as_bytes();
     let remaining = |reason: &[u8]| {
         let block = if reason.is_empty() { 0 } else { reason.len().saturating_add(3) };
         let properties = if version.is_5() { codec::varint_bytes(block).saturating_add(block) } else { 0 };
@@ -27,7 +27,7 @@ pub(crate) fn put(
         let remaining = remaining(reason);
         remaining.saturating_add(1).saturating_add(codec::varint_bytes(remaining))
     };
-    if u16::try_from(reason.len()).is_err() || packet_bytes(reason) > packet_bytes_max {
+    if packet_bytes(reason) > packet_bytes_max {
         reason = &[];
     }
     if packet_bytes(reason) > packet_bytes_max {

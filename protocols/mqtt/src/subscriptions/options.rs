@@ -18,6 +18,11 @@ impl SubscribeOptions {
         if is_valid { Ok(Self(byte)) } else { Err(Fault::Malformed("subscription options")) }
     }
 
+    /// The options of a bridge's subscription.
+    pub(crate) fn for_bridge(self) -> Self {
+        Self(self.0 | 0b1100)
+    }
+
     /// From a byte that was validated before. A broken one asks for the least.
     pub(crate) fn from_byte(byte: u8) -> Self {
         Self::decode(byte, Version::V5).unwrap_or_default()

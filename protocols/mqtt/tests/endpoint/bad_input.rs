@@ -1,5 +1,6 @@
 //! Bytes that no client should send (CASES section 4): each closes its own connection, with the right code.
 
+use braid_mqtt::Fault;
 use braid_types::Endpoint;
 
 use super::{
@@ -48,6 +49,7 @@ fn a_length_of_five_bytes_is_answered_by_a_close() {
     driver.connected_5(&[]);
     assert!(driver.feed(&[0x30, 0x80, 0x80, 0x80, 0x80, 0x01]).is_empty());
     assert!(driver.endpoint.is_closing());
+    assert!(matches!(driver.endpoint.fault(), Some(Fault::Unanswered(_))));
 }
 
 #[test]
@@ -67,8 +69,8 @@ fn topics() {
         let length = u16::try_from(topic.len()).expect("short").to_be_bytes();
         refused(&packet(0x30, &[&length, topic, &[0], b"x"]), &packet(0x30, &[&length, topic, b"x"]), 0x81);
     }
-    let deep = "/".repeat(128);
-    refused(&publish(0, &deep, 0, Some(&[]), b""), &publish(0, &deep, 0, None, b""), 0x90);
+    let deep = "/".repeat(201);
+    refused(&publish(0, &deep, 0, Some(&[]), b""), &publish(0, &deep, 0, None, b""), 0x81);
 }
 
 #[test]
@@ -152,7 +154,8 @@ fn connects() {
         (packet(0x10, &[b"\x00\x04MQTT\x04\x03\x00\x0A\x00\x01c"]), &[]),
         (packet(0x10, &[b"\x00\x04MQTT\x05\x0A\x00\x0A\x00\x00\x01c"]), &[0x20, 3, 0, 0x81, 0]),
         (packet(0x10, &[b"\x00\x04MQTT\x05\x1E\x00\x0A\x00\x00\x01c\x00\x00\x01w\x00\x00"]), &[0x20, 3, 0, 0x81, 0]),
-        (packet(0x10, &[b"\x00\x04MQTT\x05\x06\x00\x0A\x00\x00\x01c\x00\x00\x01#\x00\x00"]), &[0x20, 3, 0, 0x81, 0]),
+        (packet(0x10, &[b"\x00\x04MQTT\x05\x06\x00\x0A\x00\x00\x01c\x00\x00\x01#\x00\x00"]), &[]),
+        (packet(0x10, &[b"\x00\x04MQTT\x05\x06\x00\x0A\x00\x00\x01c\x00", &text("$CONTROL/x"), b"\x00\x00"]), &[]),
         (packet(0x10, &[b"\x00\x04MQTT\x04\x02\x00\x0A\x00\x01cx"]), &[]),
         (packet(0x11, &[b"\x00\x04MQTT\x04\x02\x00\x0A\x00\x01c"]), &[]),
     ];

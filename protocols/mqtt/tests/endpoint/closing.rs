@@ -23,7 +23,7 @@ fn a_normal_disconnect_discards_the_will() {
 
 #[test]
 fn other_disconnects_publish_it() {
-    for reason in [0x04, 0x80, 0x81, 0x97] {
+    for reason in [0x04, 0x80, 0x81, 0x97, 0x8E, 0xFF] {
         let mut driver = Driver::new();
         driver.connected_5(&[]);
         assert!(driver.feed(&[0xE0, 1, reason]).is_empty());
@@ -104,6 +104,14 @@ fn packets_too_large_are_refused_at_their_length() {
     });
     driver.connected_5(&[]);
     assert_eq!(driver.feed(&packet(0x30, &[&[0; 99]])[..2]), [0xE0, 1, 0x95]);
+    // Packets that become values have a limit of their own, in length and in filters.
+    let mut driver = Driver::new();
+    driver.connected_5(&[]);
+    assert_eq!(driver.feed(&[0x82, 0xFF, 0xFF, 0xFF, 0x7F]), [0xE0, 1, 0x95]);
+    let mut driver = Driver::new();
+    driver.connected_5(&[]);
+    let filters = b"\x00\x01a\x00".repeat(braid_mqtt::limits::SUBSCRIPTIONS_MAX + 1);
+    assert_eq!(driver.feed(&packet(0x82, &[&[0, 1, 0], &filters])), [0xE0, 1, 0x97]);
     let mut driver = Driver::new();
     assert!(driver.feed(&[0x10, 0xFF, 0xFF, 0xFF, 0x7F]).is_empty());
     assert!(driver.endpoint.is_closing());

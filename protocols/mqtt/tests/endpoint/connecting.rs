@@ -18,8 +18,8 @@ fn a_client_of_each_version_is_let_in() {
     golden(|driver| driver.connected_3());
     golden(|driver| {
         let connack = driver.connect(&connect_5("c", true, &[]), None);
-        // Receive maximum 1000, maximum packet size, topic alias maximum 10.
-        assert_eq!(connack, b"\x20\x0E\x00\x00\x0B\x21\x03\xE8\x27\x08\x04\x00\x00\x22\x00\x0A");
+        // Topic alias maximum 10, maximum packet size, receive maximum 1000.
+        assert_eq!(connack, b"\x20\x0E\x00\x00\x0B\x22\x00\x0A\x27\x08\x04\x00\x00\x21\x03\xE8");
     });
 }
 
@@ -76,7 +76,7 @@ fn session_present_needs_a_state_and_no_clean_start() {
 fn empty_client_ids() {
     let mut driver = Driver::new();
     let connack = driver.connect(&connect_5("", false, &[]), None);
-    let id = &connack[connack.windows(3).position(|bytes| bytes == [0x12, 0, 37]).expect("assigned id") + 3..][..37];
+    let id = &connack[connack.windows(3).position(|bytes| bytes == [0x12, 0, 41]).expect("assigned id") + 3..][..41];
     assert_eq!(id, &driver.endpoint.client_id()[..]);
     assert!(id.starts_with(b"auto-"));
 

@@ -211,7 +211,7 @@ fn the_expiry_is_counted_down_and_nothing_expired_is_sent() {
         assert!(driver.deliver(delivery(subscription, Some(1), expiring(1_002_000, 1))).is_empty());
         driver.deliver(delivery(subscription, Some(2), expiring(1_004_000, 1)));
         driver.now += 3_000;
-        assert_eq!(driver.feed(&acknowledge(0x40, 1)), b"\x32\x0C\x00\x01a\x00\x02\x05\x02\x00\x00\x00\x01x");
+        assert_eq!(driver.feed(&acknowledge(0x40, 1)), b"\x32\x0C\x00\x01a\x00\x03\x05\x02\x00\x00\x00\x01x");
         assert_eq!(driver.settled(), [(1, Outcome::Accepted)]);
         assert_eq!(driver.endpoint.counters().expired, 2);
     });
@@ -223,13 +223,13 @@ fn what_is_larger_than_the_client_takes_is_dropped_and_done_with() {
         driver.connected_5(&[0x27, 0, 0, 0, 30]);
         let subscription = driver.subscribe(&subscribe_5(1, &[], "a", 1));
         let sized = |size: usize| Message { body: Bytes::from(vec![b'x'; size]), ..message("a", 1, b"") };
-        // Header 2, topic 3, identifier 2, properties 1.
-        assert_eq!(driver.deliver(delivery(subscription, Some(0), sized(22))).len(), 30);
-        assert!(driver.deliver(delivery(subscription, Some(1), sized(23))).is_empty());
+        // Length 1, topic 3, identifier 2, properties 1; the first byte is not counted.
+        assert_eq!(driver.deliver(delivery(subscription, Some(0), sized(23))).len(), 31);
+        assert!(driver.deliver(delivery(subscription, Some(1), sized(24))).is_empty());
         assert_eq!(driver.settled(), [(1, Outcome::Accepted)]);
         assert_eq!(driver.endpoint.counters().too_large, 1);
-        // No identifier was used up.
-        assert_eq!(driver.deliver(delivery(subscription, Some(2), sized(0)))[5..7], [0, 2]);
+        // Its identifier was used up, as with Mosquitto.
+        assert_eq!(driver.deliver(delivery(subscription, Some(2), sized(0)))[5..7], [0, 3]);
     });
 }
 

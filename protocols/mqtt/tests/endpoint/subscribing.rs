@@ -109,6 +109,20 @@ fn shared_filters_are_split_in_every_version() {
 }
 
 #[test]
+fn a_bridge_gets_nothing_back_and_flags_as_published() {
+    for level in [&b"\x00\x06MQIsdp\x83"[..], b"\x00\x04MQTT\x84"] {
+        let mut driver = Driver::new();
+        assert_eq!(driver.connect(&packet(0x10, &[level, b"\x02\x00\x0A\x00\x01c"]), None), [0x20, 2, 0, 0]);
+        driver.feed(&subscribe_3(1, "a", 0));
+        let subscribe = driver.subscribed();
+        assert!(subscribe.no_local);
+        driver.handle(done(subscribe.ticket));
+        let retained = braid_types::Message { retain: true, ..message("a", 0, b"x") };
+        assert_eq!(driver.deliver(delivery(subscribe.subscription, None, retained))[0], 0x31);
+    }
+}
+
+#[test]
 fn malformed_filters_close() {
     for bad in ["$share", "$share/", "$share/g", "$share//a", "$share/g/", "$share/g+/a", "a#", "a/#/b", "a\u{1}", ""] {
         let mut driver = Driver::new();

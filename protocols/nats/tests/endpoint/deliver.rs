@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use braid_nats::neutral;
 use braid_types::{
     Address, DeliveryKey, Endpoint, Event, HeaderValue, Message, Properties, Protocol, ReplyAddress, SubscriptionId,
 };
@@ -73,6 +74,25 @@ fn a_reply_queue_is_the_subject_of_its_group() {
     crossing.properties = Some(Arc::new(Properties { reply, ..Properties::default() }));
     let mut driver = subscribed(CONNECT);
     assert_eq!(driver.tell(Event::Deliver(crossing)), "MSG a.b 9 $queue.amq.gen-1 2\r\nhi\r\n");
+}
+
+#[test]
+fn names_that_a_subject_cannot_hold_are_escaped_and_come_back() {
+    let mut driver = subscribed(CONNECT);
+    assert_eq!(driver.deliver(1, foreign(Protocol::Mqtt, "a b/c.d//*")), "MSG a%20b.c/d.%.%2A 9 2\r\nhi\r\n");
+    for name in ["two words", "a..b", "*", "100%", "$share/g/a/+", "a\r\nPUB x 0"] {
+        let name = Bytes::from_static(name.as_bytes());
+        let reply = Some(ReplyAddress::Group(name.clone()));
+        let mut crossing = delivery(1, foreign(Protocol::Amqp, "k"));
+        crossing.properties = Some(Arc::new(Properties { reply, ..Properties::default() }));
+        let sent = driver.tell(Event::Deliver(crossing));
+        let line = sent.lines().next().unwrap();
+        let parts: Vec<_> = line.split(' ').collect();
+        assert_eq!((parts.len(), sent.lines().count()), (5, 2), "{sent}");
+        let subject = Bytes::copy_from_slice(parts.get(3).unwrap().as_bytes());
+        let back = neutral(&Message { reply: subject, ..message("k", "") });
+        assert_eq!(back.reply, Some(ReplyAddress::Group(name)));
+    }
 }
 
 #[test]

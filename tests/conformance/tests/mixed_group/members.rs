@@ -19,8 +19,9 @@ use tokio::{
 
 use crate::ledger::Receipt;
 
-/// Messages that a member which acknowledges may hold.
-const WINDOW: u16 = 100;
+/// Messages that a member which acknowledges may hold: about what one that settles at hand-off is granted, so that all
+/// nine are equals.
+const WINDOW: u16 = 1_000;
 
 /// How a member is connected.
 #[derive(Clone, Copy, Debug)]

@@ -86,6 +86,11 @@ impl Answers {
         self.last_operation
     }
 
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.answers.len()
+    }
+
     /// Keeps an answer until it is complete.
     pub(crate) fn insert(&mut self, operation: u32, answer: Answer) {
         self.answers.insert(operation, answer);

@@ -1,0 +1,155 @@
+//! Taking what is submitted: checks, changes in memory, and the record in the queue.
+
+use braid_types::{LogIndex, PartitionId, Term};
+use bytes::Bytes;
+
+use super::{Engine, Partition, Queue, Queued, Recent};
+use crate::{
+    Append, Callback, Error, PurgeMark,
+    format::{Kind, Record, length_u32},
+    index::{EntrySlot, PENDING, Slot, pending_offset},
+};
+
+/// A change of a partition's marks.
+pub(crate) enum Change {
+    Vote(Bytes),
+    Purge(PurgeMark),
+    Truncate(LogIndex),
+    Remove,
+    /// None: only write them again.
+    Refresh,
+}
+
+impl Engine {
+    /// Takes an entry.
+    pub(crate) fn append(&mut self, append: Append, record: Record) -> Result<(), Error> {
+        let Append { partition: id, term, index, is_promised, done, .. } = append;
+        self.admit(&record, record.body_count > 0 && !is_promised)?;
+        if let Some(last) = self.partition(id)?.and_then(Partition::last)
+            && index.0 != last.0.saturating_add(1)
+        {
+            return Err(Error::NotContiguous { partition: id, index, last: Some(last) });
+        }
+        let partition = self.partitions.entry(id).or_default();
+        partition.is_removed = false;
+        partition.chain += 1;
+        let chain = partition.chain;
+        let slot = EntrySlot {
+            segment: PENDING,
+            offset: pending_offset(chain),
+            head_length: record.head_length,
+            body_length: record.body_length,
+        };
+        partition.push(index, term, slot, record.rows());
+        self.recent_bytes += record.size_bytes();
+        partition.recent.push_back(Recent { index, chain, record: record.clone() });
+        let (index, term) = (index.0, term.0);
+        self.queue.push(Queued { kind: Kind::Entry, partition: id, index, term, chain, record, leaves: None, done });
+        Ok(())
+    }
+
+    /// Takes bodies of an entry that is or will be purged: received with a snapshot, or moved out of segment `leaves`.
+    pub(crate) fn put_bodies(
+        &mut self,
+        id: PartitionId,
+        index: LogIndex,
+        term: Term,
+        record: Record,
+        leaves: Option<u32>,
+        done: Option<Callback>,
+    ) -> Result<(), Error> {
+        self.admit(&record, false)?;
+        self.partition(id)?;
+        let partition = self.partitions.entry(id).or_default();
+        partition.is_removed = false;
+        partition.chain += 1;
+        let chain = partition.chain;
+        if leaves.is_none() {
+            for row in record.rows() {
+                let slot = Slot::new(row.position, PENDING, pending_offset(chain), row.length, row.crc);
+                let message = braid_types::MessageId { index, position: row.position };
+                if let Some(old) = partition.bodies.insert(message, slot) {
+                    self.segments.drop_body(old.segment, old.length());
+                }
+            }
+        }
+        let (index, term) = (index.0, term.0);
+        self.queue.push(Queued { kind: Kind::Bodies, partition: id, index, term, chain, record, leaves, done });
+        Ok(())
+    }
+
+    /// Changes a partition's marks and writes them.
+    pub(crate) fn change(&mut self, id: PartitionId, change: Change, done: Option<Callback>) -> Result<(), Error> {
+        // Its size is known only when it is made, after the change; that of the largest is admitted.
+        let largest = Record::new(&[0; STATE_BYTES_MAX], &[], usize::MAX)?;
+        self.admit(&largest, false)?;
+        if !matches!(change, Change::Remove | Change::Refresh) {
+            self.partition(id)?;
+        }
+        let partition = self.partitions.entry(id).or_default();
+        let freed = match change {
+            Change::Vote(vote) => {
+                partition.is_removed = false;
+                partition.vote = Some(vote);
+                0
+            }
+            Change::Purge(mark) => {
+                partition.is_removed = false;
+                partition.purge(mark, &mut self.segments)
+            }
+            Change::Truncate(from) => partition.truncate(from, &mut self.segments),
+            Change::Remove => partition.wipe(&mut self.segments),
+            Change::Refresh => 0,
+        };
+        self.recent_bytes -= freed;
+        self.put_state(id, done)
+    }
+
+    /// Puts a partition's marks into the queue.
+    pub(crate) fn put_state(&mut self, id: PartitionId, done: Option<Callback>) -> Result<(), Error> {
+        self.dirty.remove(&id);
+        let Some(partition) = self.partitions.get_mut(&id) else { return Ok(()) };
+        let record = Record::new(&partition.state().encode(), &[], usize::MAX)?;
+        partition.chain += 1;
+        let chain = partition.chain;
+        let (kind, leaves) = (Kind::State, None);
+        self.queue.push(Queued { kind, partition: id, index: 0, term: 0, chain, record, leaves, done });
+        Ok(())
+    }
+
+    /// Whether there is room for a record. `is_refusable`: it has bodies that nobody relies on yet.
+    fn admit(&self, record: &Record, is_refusable: bool) -> Result<(), Error> {
+        self.check()?;
+        // What is promised and what frees space has as much room again.
+        let bytes_max = if is_refusable { self.queue_bytes_max } else { self.queue_bytes_max * 2 };
+        if self.queue.bytes + record.size_bytes() > bytes_max && !self.queue.is_empty() {
+            return Err(Error::Busy);
+        }
+        if self.pool.is_full {
+            if is_refusable {
+                return Err(Error::BodiesRefused);
+            }
+            // As much as the largest record can be wasted at the end of each segment.
+            let usable = |room: usize| room.saturating_sub(self.record_bytes_max);
+            let room = usable(self.room_bytes) + self.pool.ready.len() * usable(self.segment_room_bytes);
+            if self.queue.charge + Queue::charge_of(record) > room {
+                return Err(Error::DiskFull);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the largest marks: three notes and a few numbers.
+const STATE_BYTES_MAX: usize = 3 * crate::limits::NOTE_BYTES_MAX + 64;
+
+const _: () = assert!(STATE_BYTES_MAX < crate::limits::SEGMENT_BYTES_MIN as usize / 8);
+
+/// Whether a note of Raft is small enough.
+pub(crate) fn check_note(note: &Bytes) -> Result<(), Error> {
+    let max = crate::limits::NOTE_BYTES_MAX;
+    if length_u32(note.len()) as usize > max {
+        return Err(Error::TooLarge { what: "note", size: note.len(), max });
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! A thread that drives the maintenance, and holds it back so that it does not take the disk from the writer.
+
+use std::{io, thread, thread::JoinHandle, time::Duration};
+
+use super::Maintenance;
+use crate::Step;
+
+/// Between two steps of work, each of about a mebibyte: at most some 100 MiB/s.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Between two looks at whether a full disk has room again, or a body is no longer pinned.
+const IDLE_PAUSE: Duration = Duration::from_secs(1);
+
+/// The maintenance's thread. Ends when the log is closed; is waited for when it is dropped.
+#[derive(Debug)]
+pub struct MaintenanceThread {
+    inner: std::sync::Arc<crate::inner::Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Maintenance {
+    /// Runs the maintenance on a thread of its own.
+    ///
+    /// # Errors
+    /// The thread cannot be made.
+    pub fn spawn(mut self) -> io::Result<MaintenanceThread> {
+        let inner = std::sync::Arc::clone(&self.inner);
+        let thread = thread::Builder::new().name("braid-log-maintenance".to_owned()).spawn(move || {
+            loop {
+                match self.step() {
+                    Step::Worked => thread::sleep(PAUSE),
+                    Step::Idle => self.inner.wait_for_maintenance(IDLE_PAUSE),
+                    Step::Stopped => return,
+                }
+            }
+        })?;
+        Ok(MaintenanceThread { inner, thread: Some(thread) })
+    }
+}
+
+impl Drop for MaintenanceThread {
+    fn drop(&mut self) {
+        self.inner.close();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}

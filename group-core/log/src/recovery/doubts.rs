@@ -1,0 +1,158 @@
+//! Whose records are missing, and what of the damage matters.
+//!
+//! Each partition numbers its records. While all segments are there, the numbers must be without gaps; where segments
+//! are gone (their records were not needed any more), a gap says nothing.
+
+use std::collections::BTreeMap;
+
+use braid_types::{LogIndex, PartitionId};
+
+use crate::{Damage, engine::Partition, limits::DAMAGES_REPORTED_MAX};
+
+/// What is known of a partition's records.
+#[derive(Debug, Default)]
+struct Tracker {
+    chain: u64,
+    /// Breaks of the log when the last record came.
+    breaks: u64,
+    /// Records may be missing since the last one.
+    suspicion: Option<Damage>,
+}
+
+/// When damage matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Always,
+    /// If the entry is not purged.
+    Unpurged(LogIndex),
+    /// If the partition's marks were not written again after this record.
+    NewestState(u64),
+}
+
+/// See the file's head.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    trackers: BTreeMap<PartitionId, Tracker>,
+    breaks: u64,
+    damages: Vec<(Condition, Damage)>,
+    /// Entries up to this one are missing: they must be purged.
+    missing_upto: BTreeMap<PartitionId, LogIndex>,
+}
+
+impl Doubts {
+    /// Segments are gone before what comes now.
+    pub(super) fn note_break(&mut self) {
+        self.breaks += 1;
+    }
+
+    /// Takes note of a record.
+    pub(super) fn see(&mut self, damage: &Damage, chain: u64) {
+        let breaks = self.breaks;
+        let Some(tracker) = self.trackers.get_mut(&damage.partition) else {
+            self.trackers.insert(damage.partition, Tracker { chain, breaks, suspicion: None });
+            return;
+        };
+        let is_next = chain == tracker.chain + 1;
+        let is_excused = breaks != tracker.breaks && chain > tracker.chain;
+        let suspicion = tracker.suspicion.take();
+        (tracker.chain, tracker.breaks) = (chain, breaks);
+        if is_next {
+            return;
+        }
+        if let Some(found) = suspicion {
+            self.add(Condition::Always, found);
+        } else if !is_excused {
+            let what = "records are missing before this one";
+            self.add(Condition::Always, Damage { index: None, what, ..damage.clone() });
+        }
+    }
+
+    /// The partition's last record up to here must have this number.
+    pub(super) fn expect(&mut self, chain: u64, at: Damage) {
+        let breaks = self.breaks;
+        let tracker = self.trackers.entry(at.partition).or_default();
+        if tracker.chain < chain {
+            (tracker.chain, tracker.breaks, tracker.suspicion) = (chain, breaks, None);
+            self.add(Condition::Always, at);
+        } else {
+            tracker.suspicion = None;
+        }
+    }
+
+    /// Something is lost here that may have been anybody's.
+    pub(super) fn suspect(&mut self, at: &Damage) {
+        for (partition, tracker) in &mut self.trackers {
+            if tracker.suspicion.is_none() {
+                tracker.suspicion = Some(Damage { partition: *partition, ..at.clone() });
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, condition: Condition, damage: Damage) {
+        let known = self.damages.iter().filter(|(_, known)| known.partition == damage.partition).count();
+        if known < DAMAGES_REPORTED_MAX {
+            self.damages.push((condition, damage));
+        }
+    }
+
+    /// The entries up to this one are not there.
+    pub(super) fn miss(&mut self, partition: PartitionId, upto: LogIndex) {
+        let known = self.missing_upto.entry(partition).or_default();
+        *known = upto.max(*known);
+    }
+
+    /// The log ends at `last` now; whether that entry is there.
+    pub(super) fn cut(&mut self, partition: PartitionId, last: LogIndex, is_there: bool) {
+        match self.missing_upto.get_mut(&partition) {
+            Some(_) if is_there => {
+                self.missing_upto.remove(&partition);
+            }
+            Some(known) => *known = last.min(*known),
+            None => {}
+        }
+    }
+
+    /// All that was known of the partition is void.
+    pub(super) fn clear(&mut self, partition: PartitionId) {
+        self.missing_upto.remove(&partition);
+        self.damages.retain(|(_, damage)| damage.partition != partition);
+        if let Some(tracker) = self.trackers.get_mut(&partition) {
+            tracker.suspicion = None;
+        }
+    }
+
+    /// All findings, in order; and per partition the first one that matters, as `state_chain` says which of its records
+    /// was its newest state.
+    pub(super) fn finish(
+        mut self,
+        partitions: &BTreeMap<PartitionId, Partition>,
+        state_chain: impl Fn(PartitionId) -> u64,
+    ) -> (Vec<Damage>, BTreeMap<PartitionId, Damage>) {
+        for tracker in std::mem::take(&mut self.trackers).into_values() {
+            if let Some(damage) = tracker.suspicion {
+                self.add(Condition::Always, damage);
+            }
+        }
+        for (id, upto) in std::mem::take(&mut self.missing_upto) {
+            let purged = partitions.get(&id).and_then(|partition| partition.purged.as_ref());
+            if purged.is_none_or(|purged| purged.index < upto) {
+                let what = "entries are missing";
+                let damage = Damage { partition: id, segment: 0, offset: 0, index: Some(upto), position: None, what };
+                self.add(Condition::Always, damage);
+            }
+        }
+        let mut fatal = BTreeMap::new();
+        for (condition, damage) in &self.damages {
+            let purged = partitions.get(&damage.partition).and_then(|partition| partition.purged.as_ref());
+            let matters = match condition {
+                Condition::Always => true,
+                Condition::Unpurged(index) => purged.is_none_or(|purged| purged.index < *index),
+                Condition::NewestState(chain) => state_chain(damage.partition) < *chain,
+            };
+            if matters {
+                fatal.entry(damage.partition).or_insert_with(|| damage.clone());
+            }
+        }
+        (self.damages.into_iter().map(|(_, damage)| damage).collect(), fatal)
+    }
+}

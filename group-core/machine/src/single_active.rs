@@ -1,0 +1,55 @@
+//! Single active member (SPEC section 3, dispatch): one member is sent messages, the others stand by.
+//!
+//! ```text
+//!                  nobody is active                 a better one came while it held deliveries
+//!   Standby ──────────────────────────▶ Active ────────────────────────────────────────────────▶ Quiescing
+//!      ▲                                  │  ▲                                                      │   │
+//!      └── ended, paused, or a better ────┘  └──────────── the better one has gone ─────────────────┘   │
+//!      ▲   one came and it held nothing                                                                 │
+//!      └──────────────────────── its last delivery was settled; the better one is active ───────────────┘
+//! ```
+//!
+//! The best is the one of the highest priority, among equals the oldest; an active member is only replaced for a higher
+//! priority. So work is handed over without two members at work at a time.
+//!
+//! Invariant: at most one member is active or quiescing, and one is if any is attached.
+
+use core::cmp::Reverse;
+
+use braid_types::MemberId;
+
+use crate::fault::Sound;
+use crate::group::Group;
+use crate::member::{Member, Presence, Role};
+
+impl Group {
+    /// After members came, went or settled: gives the roles anew. O(members), for groups with a single active member.
+    pub(crate) fn elect(&mut self) -> Sound<()> {
+        if !self.config.single_active {
+            return Ok(());
+        }
+        let is_attached = |member: &&Member| member.presence == Presence::Attached;
+        let best = self.members.iter().filter(is_attached).max_by_key(|member| (member.priority, Reverse(member.id)));
+        let active = self.members.iter().filter(is_attached).find(|member| member.role != Role::Standby);
+        let (chosen, role) = match (best, active) {
+            (None, _) => (None, Role::Standby),
+            (Some(best), Some(active)) if best.priority <= active.priority => (Some(active.id), Role::Active),
+            (Some(_), Some(active)) if !active.unacked.is_empty() => (Some(active.id), Role::Quiescing),
+            (Some(best), _) => (Some(best.id), Role::Active),
+        };
+        self.give_roles(chosen, role)
+    }
+
+    fn give_roles(&mut self, chosen: Option<MemberId>, role: Role) -> Sound<()> {
+        let role_of = |id| if Some(id) == chosen { role } else { Role::Standby };
+        let changed = self.members.iter().filter(|member| member.role != role_of(member.id));
+        let changed: alloc::vec::Vec<MemberId> = changed.map(|member| member.id).collect();
+        for id in changed {
+            if let Some(member) = self.members.get_mut(id) {
+                member.role = role_of(id);
+            }
+            self.members.refresh(id)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Byte forms of commands and snapshots: they come back as they were, and damaged ones harm nobody.
+
+use braid_machine::{Command, GroupConfig, Owner, Partition};
+use braid_types::{GroupId, Machine, Stamp, Timestamp, Wire};
+use bytes::{Bytes, BytesMut};
+use proptest::prelude::*;
+
+use crate::actions::log;
+use crate::world::{World, snapshot};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn commands_come_back_as_they_were((configs, actions) in log(60)) {
+        let world = run(&configs, &actions);
+        let mut out = BytesMut::new();
+        for logged in &world.log {
+            logged.command.encode(&mut out);
+        }
+        let mut input = out.freeze();
+        for logged in &world.log {
+            prop_assert_eq!(&Command::decode(&mut input), &Ok(logged.command.clone()));
+        }
+        prop_assert!(input.is_empty());
+    }
+
+    #[test]
+    fn a_command_that_is_cut_off_or_damaged_is_refused_or_another_command(
+        (configs, actions) in log(20),
+        cut in any::<prop::sample::Index>(),
+        flip in any::<(prop::sample::Index, u8)>(),
+    ) {
+        let world = run(&configs, &actions);
+        for logged in &world.log {
+            let mut out = BytesMut::new();
+            logged.command.encode(&mut out);
+            let cut_off = Bytes::copy_from_slice(&out[..cut.index(out.len())]);
+            prop_assert!(Command::decode(&mut cut_off.clone()).is_err());
+            let place = flip.0.index(out.len());
+            out[place] ^= flip.1;
+            if let Ok(other) = Command::decode(&mut out.freeze()) {
+                let mut machine = Partition::restore(&mut world.snapshot()).expect("our own snapshot");
+                machine.apply(Stamp { index: braid_types::LogIndex(1 << 40), ..logged.stamp }, other, &mut Vec::new());
+            }
+        }
+    }
+
+    /// A damaged snapshot is refused, or is another state that goes on without a panic.
+    #[test]
+    fn a_damaged_snapshot_never_panics(
+        (configs, actions) in log(60),
+        flips in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let world = run(&configs, &actions);
+        let bytes = world.snapshot();
+        let cut_off = bytes.slice(..cut.index(bytes.len()));
+        prop_assert!(Partition::restore(&mut cut_off.clone()).is_err());
+        let mut damaged = BytesMut::from(&bytes[..]);
+        for (place, byte) in flips {
+            let place = place.index(damaged.len());
+            damaged[place] ^= byte;
+        }
+        if let Ok(mut machine) = Partition::restore(&mut damaged.freeze()) {
+            let mut effects = Vec::new();
+            for (index, logged) in (1_u64 << 40..).zip(&world.log) {
+                let stamp = Stamp { index: braid_types::LogIndex(index), time: Timestamp(u64::MAX), ..logged.stamp };
+                machine.apply(stamp, logged.command.clone(), &mut effects);
+            }
+            let again = snapshot(&machine);
+            prop_assert!(Partition::restore(&mut again.clone()).is_ok());
+        }
+    }
+
+    #[test]
+    fn noise_is_no_snapshot_and_no_command(noise in prop::collection::vec(any::<u8>(), 0..300)) {
+        let mut input = Bytes::from(noise);
+        if let Ok(command) = Command::decode(&mut input.clone()) {
+            let mut machine = Partition::default();
+            machine.apply(Stamp::default(), command, &mut Vec::new());
+        }
+        if let Ok(mut machine) = Partition::restore(&mut input) {
+            machine.apply(
+                Stamp::default(),
+                Command::Get { group: GroupId(0), owner: Owner::default(), settled: true },
+                &mut Vec::new(),
+            );
+        }
+    }
+}
+
+fn run(configs: &[GroupConfig], actions: &[crate::actions::Action]) -> World {
+    let mut world = World::new(configs);
+    for action in actions {
+        world.step(action);
+    }
+    world
+}
+
+#[test]
+fn an_unknown_kind_or_version_is_not_guessed_at() {
+    for bytes in [[0, 1], [200, 1], [3, 0], [3, 2]] {
+        assert!(Command::decode(&mut Bytes::copy_from_slice(&[bytes[0], bytes[1], 0, 0, 0])).is_err());
+    }
+    assert!(Partition::restore(&mut Bytes::from_static(&[2, 0, 0])).is_err());
+    assert!(Partition::restore(&mut Bytes::from_static(&[1, 0, 0])).is_ok());
+}

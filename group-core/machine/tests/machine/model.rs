@@ -1,0 +1,672 @@
+//! A naive queue: lists that are scanned, written from the specification and not from the machine. It says what each
+//! command must answer and cause, in order.
+#![allow(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "the numbers of a test are small")]
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use braid_machine::{
+    Command, Credit, DropReason, Effect, GroupConfig, MemberConfig, MessageHeader, Overflow, Owner, PublishIdentity,
+    Refused, Reply, Strategy, Taken,
+};
+use braid_types::{DeliveryId, Filter, GroupId, MemberId, MessageId, Outcome, Stamp, Timestamp, UnackedOnEnd};
+use bytes::Bytes;
+
+#[derive(Clone, Debug)]
+struct Message {
+    id: MessageId,
+    header: MessageHeader,
+    acquired: u32,
+    failed: u32,
+    /// When it was handed out last.
+    since: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    Attached,
+    Paused,
+    Ended,
+}
+
+#[derive(Debug)]
+struct Member {
+    config: MemberConfig,
+    state: State,
+    next: u64,
+    unacked: BTreeMap<DeliveryId, Message>,
+    /// Taken away because they were held for too long, and not settled since.
+    overdue: Vec<DeliveryId>,
+    /// In a group with a single active member: it is active, or quiescing.
+    chosen: bool,
+    quiescing: bool,
+}
+
+impl Member {
+    fn present(&self) -> bool {
+        self.state != State::Ended
+    }
+
+    fn may_be_served(&self) -> bool {
+        let has_credit = match self.config.credit {
+            Credit::Window { messages } => messages == 0 || self.unacked.len() < messages as usize,
+            Credit::Granted { messages, bytes } => messages > 0 && bytes > 0,
+        };
+        self.state == State::Attached && self.chosen && !self.quiescing && self.overdue.is_empty() && has_credit
+    }
+
+    fn takes(&self, message: &Message) -> bool {
+        match (&self.config.filter, &message.header.address) {
+            (None, _) => true,
+            (Some(filter), Some(address)) => filter.matches(address),
+            (Some(_), None) => false,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    config: GroupConfig,
+    ready: Vec<Message>,
+    delayed: Vec<(Timestamp, Message)>,
+    last_used: Timestamp,
+    rejecting: bool,
+    /// Last numbers of publishers, and tokens, with their times.
+    sequences: BTreeMap<Bytes, (u64, Timestamp)>,
+    tokens: BTreeMap<Bytes, Timestamp>,
+    /// Filters by number: a new one gets the lowest that is free.
+    numbers: Vec<Option<Filter>>,
+    members: BTreeMap<MemberId, Member>,
+    /// Members that may be served, in the order in which they became so or were served last.
+    line: Vec<MemberId>,
+}
+
+/// The model of a partition.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    groups: BTreeMap<GroupId, Group>,
+    now: Timestamp,
+    id: (braid_types::LogIndex, u32),
+    effects: Vec<Effect>,
+}
+
+/// Before which others a message goes.
+fn order(message: &Message) -> (bool, Reverse<u8>, MessageId) {
+    (message.acquired == 0, Reverse(message.header.priority.min(31)), message.id)
+}
+
+impl Model {
+    /// What the machine must answer and cause.
+    pub(crate) fn apply(&mut self, stamp: Stamp, command: Command) -> (Reply, Vec<Effect>) {
+        self.now = self.now.max(stamp.time);
+        self.id = (stamp.index, stamp.position);
+        let reply = self.command(command);
+        (reply, std::mem::take(&mut self.effects))
+    }
+
+    fn command(&mut self, command: Command) -> Reply {
+        match command {
+            Command::CreateGroup { group, config } => {
+                self.groups.entry(group).or_insert_with(|| Group { config: *config, ..Group::default() });
+                self.within(group, |model, group, _| {
+                    group.last_used = model.now;
+                    Reply::Done
+                })
+            }
+            Command::Tick => {
+                for group in self.groups.keys().copied().collect::<Vec<_>>() {
+                    self.within(group, |_, _, _| Reply::Done);
+                }
+                Reply::Done
+            }
+            Command::DeleteGroup { group, if_unused, if_empty } => self.delete(group, if_unused, if_empty),
+            Command::Enqueue { groups, message } => self.enqueue(&groups, &message, None),
+            Command::EnqueueOnce { groups, message, identity } => self.enqueue(&groups, &message, Some(&identity)),
+            Command::PurgeGroup { group } => self.within(group, |model, group, at| {
+                let waiting = group.take_waiting();
+                waiting.iter().for_each(|message| model.drop(at, message, DropReason::Purged));
+                Reply::Removed { message_count: waiting.len() as u64 }
+            }),
+            Command::Attach { group, member } => self.within(group, |model, group, _| model.attach(group, *member)),
+            Command::Detach { group, member, unacked } => {
+                self.within(group, |model, group, at| model.detach(group, at, member, unacked))
+            }
+            Command::Pause { group, member } => self.within(group, |_, group, _| {
+                group.with_present(member, |member| {
+                    member.state = State::Paused;
+                    Reply::Done
+                })
+            }),
+            Command::Resume { group, member, owner, messages } => self.within(group, |model, group, _| {
+                group.with_present(member, |member| {
+                    member.state = State::Attached;
+                    member.config.owner = owner;
+                    member.config.credit = Credit::Window { messages };
+                    member.unacked.values_mut().for_each(|message| message.since = model.now);
+                    member.overdue.clear();
+                    Reply::Done
+                })
+            }),
+            Command::SetWindow { group, member, messages } => self.within(group, |_, group, _| {
+                group.with_present(member, |member| {
+                    let Credit::Window { .. } = member.config.credit else {
+                        return Reply::Refused(Refused::NoSuchMember);
+                    };
+                    member.config.credit = Credit::Window { messages };
+                    Reply::Done
+                })
+            }),
+            Command::Grant { group, member, messages, bytes } => self.within(group, |_, group, _| {
+                group.with_present(member, |member| {
+                    let Credit::Granted { messages: old, bytes: old_bytes } = member.config.credit else {
+                        return Reply::Refused(Refused::NoSuchMember);
+                    };
+                    member.config.credit = Credit::Granted {
+                        messages: old.saturating_add(messages),
+                        bytes: old_bytes.saturating_add(bytes),
+                    };
+                    Reply::Done
+                })
+            }),
+            Command::Settle { group, member, deliveries, outcome } => self.within(group, |model, group, at| {
+                if !group.members.contains_key(&member) {
+                    return Reply::Refused(Refused::NoSuchMember);
+                }
+                for delivery in deliveries {
+                    let holder = group.members.get_mut(&member).unwrap();
+                    holder.overdue.retain(|overdue| *overdue != delivery);
+                    if let Some(message) = holder.unacked.remove(&delivery) {
+                        model.end(group, at, message, outcome);
+                    }
+                }
+                Reply::Done
+            }),
+            Command::Get { group, owner, settled } => {
+                self.within(group, |model, group, at| model.get(group, at, owner, settled))
+            }
+        }
+    }
+
+    /// Carries out `work` in a group, and what follows from it.
+    fn within(&mut self, at: GroupId, work: impl FnOnce(&mut Self, &mut Group, GroupId) -> Reply) -> Reply {
+        let Some(mut group) = self.groups.remove(&at) else { return Reply::Refused(Refused::NoSuchGroup) };
+        let reply = work(self, &mut group, at);
+        group.elect();
+        group.line_up();
+        self.keep_time(&mut group, at);
+        group.elect();
+        group.line_up();
+        self.dispatch(&mut group, at);
+        self.limit(&mut group, at);
+        self.groups.insert(at, group);
+        reply
+    }
+
+    fn enqueue(&mut self, groups: &[GroupId], header: &MessageHeader, identity: Option<&PublishIdentity>) -> Reply {
+        let id = MessageId { index: self.id.0, position: self.id.1 };
+        let mut refused = false;
+        let mut taken: Vec<GroupId> = Vec::new();
+        for at in groups {
+            if taken.contains(at) || !self.groups.contains_key(at) {
+                continue;
+            }
+            taken.push(*at);
+            let before = self.effects.len();
+            let reply = self.within(*at, |model, group, at| {
+                if identity.is_some_and(|identity| group.knows(identity, model.now)) {
+                    // The first one is in the group, or was.
+                    if groups.len() == 1 {
+                        model.effects.push(Effect::Forget { message: id });
+                    }
+                    return Reply::Done;
+                }
+                if group.rejecting {
+                    if group.config.overflow == Overflow::RejectPublishDeadLetter {
+                        let reason = DropReason::MaxLength;
+                        model.effects.push(Effect::Dropped { group: at, message: id, reason, delivery_count: 0 });
+                    }
+                    return Reply::Refused(Refused::LimitReached);
+                }
+                identity.into_iter().for_each(|identity| group.remember(identity, model.now));
+                let mut header = header.clone();
+                if let Some(ttl_ms) = group.config.message_ttl_ms {
+                    let until = model.now.plus_ms(ttl_ms);
+                    header.expires_at = Some(header.expires_at.map_or(until, |expiry| expiry.min(until)));
+                }
+                group.ready.push(Message { id, header, acquired: 0, failed: 0, since: model.now });
+                Reply::Done
+            });
+            if reply != Reply::Done {
+                refused = true;
+                taken.pop();
+            }
+            if groups.len() > 1 {
+                // The groups that are still to take it hold it already, as far as forgetting it is concerned.
+                let mut own = self.effects.split_off(before);
+                own.retain(|effect| *effect != Effect::Forget { message: id });
+                self.effects.append(&mut own);
+            }
+        }
+        if (taken.is_empty() || groups.len() > 1) && !self.holds(id) {
+            self.effects.push(Effect::Forget { message: id });
+        }
+        if refused {
+            return Reply::Refused(Refused::LimitReached);
+        }
+        Reply::Enqueued { groups: taken.len() as u32 }
+    }
+
+    fn delete(&mut self, at: GroupId, if_unused: bool, if_empty: bool) -> Reply {
+        let Some(group) = self.groups.get(&at) else { return Reply::Refused(Refused::NoSuchGroup) };
+        if if_unused && group.members.values().any(Member::present) {
+            return Reply::Refused(Refused::InUse);
+        }
+        if if_empty && !(group.ready.is_empty() && group.delayed.is_empty()) {
+            return Reply::Refused(Refused::NotEmpty);
+        }
+        let mut group = self.groups.remove(&at).unwrap();
+        let mut messages = group.take_waiting();
+        let message_count = messages.len() as u64;
+        messages.extend(group.members.values().flat_map(|member| member.unacked.values().cloned()));
+        messages.sort_by_key(|message| message.id);
+        messages.iter().for_each(|message| self.drop(at, message, DropReason::GroupDeleted));
+        for (id, member) in group.members.iter().filter(|(_, member)| member.present()) {
+            self.effects.push(Effect::Cancelled { owner: member.config.owner, group: at, member: *id });
+        }
+        Reply::Removed { message_count }
+    }
+
+    fn attach(&mut self, group: &mut Group, config: MemberConfig) -> Reply {
+        let mut present = group.members.values().filter(|member| member.present());
+        if present.clone().any(|member| member.config.exclusive) {
+            return Reply::Refused(Refused::Exclusive);
+        }
+        if config.exclusive && present.next().is_some() {
+            return Reply::Refused(Refused::InUse);
+        }
+        let mut filters = group.filters();
+        filters.extend(config.filter.iter().filter(|filter| !known(&filters, filter)).cloned().collect::<Vec<_>>());
+        if filters.len() > 64 {
+            return Reply::Refused(Refused::LimitReached);
+        }
+        let member = MemberId { index: self.id.0, position: self.id.1 };
+        let attached = Member {
+            config,
+            state: State::Attached,
+            next: 0,
+            unacked: BTreeMap::new(),
+            overdue: Vec::new(),
+            chosen: !group.config.single_active,
+            quiescing: false,
+        };
+        group.members.insert(member, attached);
+        Reply::Attached { member }
+    }
+
+    fn detach(&mut self, group: &mut Group, at: GroupId, id: MemberId, unacked: UnackedOnEnd) -> Reply {
+        let Some(member) = group.members.get_mut(&id) else { return Reply::Refused(Refused::NoSuchMember) };
+        let was_present = member.present();
+        if member.state == State::Paused {
+            member.unacked.values_mut().for_each(|message| message.since = self.now);
+        }
+        member.state = State::Ended;
+        member.overdue.clear();
+        if let UnackedOnEnd::Settle(outcome) = unacked {
+            for (_, message) in std::mem::take(&mut member.unacked) {
+                self.end(group, at, message, outcome);
+            }
+        }
+        if was_present && !group.members.values().any(Member::present) {
+            group.last_used = self.now;
+            self.effects.push(Effect::Unused { group: at });
+        }
+        Reply::Done
+    }
+
+    fn get(&mut self, group: &mut Group, at: GroupId, owner: Owner, settled: bool) -> Reply {
+        if group.config.single_active {
+            return Reply::Refused(Refused::Exclusive);
+        }
+        group.last_used = self.now;
+        self.expire(group, at);
+        let Some(first) = (0..group.ready.len()).min_by_key(|place| order(&group.ready[*place])) else {
+            return Reply::Got { taken: None };
+        };
+        let mut message = group.ready.remove(first);
+        let member = MemberId { index: self.id.0, position: self.id.1 };
+        let taken = Taken {
+            member,
+            delivery: DeliveryId(0),
+            message: message.id,
+            redelivered: message.acquired > 0,
+            delivery_count: message.failed,
+            remaining: group.ready.len() as u64,
+        };
+        message.acquired += 1;
+        message.since = self.now;
+        if settled {
+            self.forget(&message);
+        } else {
+            let credit = Credit::Window { messages: 1 };
+            let config = MemberConfig { owner, credit, priority: 0, exclusive: false, filter: None };
+            let unacked = BTreeMap::from([(DeliveryId(0), message)]);
+            group.members.insert(
+                member,
+                Member {
+                    config,
+                    state: State::Ended,
+                    next: 1,
+                    unacked,
+                    overdue: Vec::new(),
+                    chosen: false,
+                    quiescing: false,
+                },
+            );
+        }
+        Reply::Got { taken: Some(taken) }
+    }
+
+    fn end(&mut self, group: &mut Group, at: GroupId, mut message: Message, outcome: Outcome) {
+        match outcome {
+            Outcome::Accepted => self.forget(&message),
+            Outcome::Released => group.ready.push(message),
+            Outcome::Modified => {
+                message.failed += 1;
+                if group.config.delivery_limit.is_some_and(|limit| message.failed > limit) {
+                    self.drop(at, &message, DropReason::DeliveryLimit);
+                } else if let Some(retry) = group.config.retry {
+                    let delay_ms = (retry.delay_ms_min * u64::from(message.failed)).min(retry.delay_ms_max);
+                    group.delayed.push((self.now.plus_ms(delay_ms), message));
+                } else {
+                    group.ready.push(message);
+                }
+            }
+            Outcome::Rejected => self.drop(at, &message, DropReason::Rejected),
+        }
+    }
+
+    fn keep_time(&mut self, group: &mut Group, at: GroupId) {
+        for (due, message) in std::mem::take(&mut group.delayed) {
+            if due <= self.now {
+                group.ready.push(message);
+            } else {
+                group.delayed.push((due, message));
+            }
+        }
+        for (id, member) in &mut group.members {
+            let Some(timeout_ms) = group.config.member_timeout_ms else { break };
+            let is_overdue = |message: &Message| message.since.plus_ms(timeout_ms) <= self.now;
+            let mut deliveries = 0;
+            for delivery in member.unacked.keys().copied().collect::<Vec<_>>() {
+                if member.state != State::Paused && is_overdue(&member.unacked[&delivery]) {
+                    group.ready.extend(member.unacked.remove(&delivery));
+                    member.overdue.extend(Some(delivery).filter(|_| member.present()));
+                    deliveries += 1;
+                }
+            }
+            if deliveries > 0 {
+                let owner = member.config.owner;
+                self.effects.push(Effect::MemberOverdue { owner, group: at, member: *id, deliveries });
+            }
+        }
+        if let Some(expires_ms) = group.config.expires_ms
+            && !group.members.values().any(Member::present)
+            && group.last_used.plus_ms(expires_ms) <= self.now
+        {
+            group.last_used = self.now;
+            self.effects.push(Effect::GroupExpired { group: at });
+        }
+    }
+
+    fn dispatch(&mut self, group: &mut Group, at: GroupId) {
+        loop {
+            self.expire(group, at);
+            let mut places: Vec<usize> = (0..group.ready.len()).collect();
+            places.sort_by_key(|place| order(&group.ready[*place]));
+            let pair = places.iter().find_map(|place| {
+                let takers = group.line.iter().filter(|id| group.members[id].takes(&group.ready[*place]));
+                Some((*place, group.choose(takers.copied().collect(), group.ready[*place].id)?))
+            });
+            let Some((place, member)) = pair else { return };
+            self.hand_out(group, at, place, member);
+        }
+    }
+
+    fn hand_out(&mut self, group: &mut Group, at: GroupId, place: usize, id: MemberId) {
+        let mut message = group.ready.remove(place);
+        let member = group.members.get_mut(&id).unwrap();
+        let delivery = DeliveryId(member.next);
+        member.next += 1;
+        let settled = matches!(member.config.credit, Credit::Granted { .. });
+        self.effects.push(Effect::Deliver {
+            owner: member.config.owner,
+            group: at,
+            member: id,
+            delivery,
+            message: message.id,
+            redelivered: message.acquired > 0,
+            delivery_count: message.failed,
+            settled,
+        });
+        message.acquired += 1;
+        message.since = self.now;
+        if let Credit::Granted { messages, bytes } = &mut member.config.credit {
+            *messages -= 1;
+            *bytes = bytes.saturating_sub(u64::from(message.header.size_bytes));
+            self.forget(&message);
+        } else {
+            member.unacked.insert(delivery, message);
+        }
+        group.line.retain(|other| *other != id);
+        group.line_up();
+    }
+
+    fn limit(&mut self, group: &mut Group, at: GroupId) {
+        let bytes = |group: &Group| group.ready.iter().map(|message| u64::from(message.header.size_bytes)).sum::<u64>();
+        let limits = (group.config.messages_max, group.config.size_bytes_max);
+        let at_least = |have: u64, limit: Option<u64>, part: f64| limit.map(|limit| have as f64 - limit as f64 * part);
+        let excess = |group: &Group, part| {
+            [at_least(group.ready.len() as u64, limits.0, part), at_least(bytes(group), limits.1, part)]
+        };
+        if group.config.overflow == Overflow::DropHead {
+            while excess(group, 1.0).into_iter().flatten().any(|excess| excess > 0.0) {
+                group.ready.sort_by_key(order);
+                let message = group.ready.remove(0);
+                self.drop(at, &message, DropReason::MaxLength);
+                self.expire(group, at);
+            }
+        } else if excess(group, 1.0).into_iter().flatten().any(|excess| excess >= 0.0) {
+            group.rejecting = true;
+        } else if excess(group, 0.8).into_iter().flatten().all(|excess| excess < 1.0) {
+            // Whole messages and bytes: four fifths, rounded up.
+            group.rejecting = false;
+        }
+    }
+
+    /// Drops what has expired and has no message before it that is for the same members, came back too or has the same
+    /// priority.
+    fn expire(&mut self, group: &mut Group, at: GroupId) {
+        let filters = group.filters();
+        let line = |message: &Message| {
+            let address = message.header.address.as_ref();
+            let matching: Vec<bool> =
+                filters.iter().map(|filter| address.is_some_and(|address| filter.matches(address))).collect();
+            let priority = (message.acquired == 0).then_some(message.header.priority.min(31));
+            (matching, priority)
+        };
+        let mut expired = Vec::new();
+        let mut blocked = Vec::new();
+        group.ready.sort_by_key(order);
+        for message in std::mem::take(&mut group.ready) {
+            let line = line(&message);
+            let is_expired = message.header.expires_at.is_some_and(|expiry| self.now > expiry);
+            if is_expired && !blocked.contains(&line) {
+                expired.push(message);
+            } else {
+                blocked.push(line);
+                group.ready.push(message);
+            }
+        }
+        expired.sort_by_key(|message| message.id);
+        expired.iter().for_each(|message| self.drop(at, message, DropReason::Expired));
+    }
+
+    fn drop(&mut self, group: GroupId, message: &Message, reason: DropReason) {
+        self.effects.push(Effect::Dropped { group, message: message.id, reason, delivery_count: message.failed });
+        self.forget(message);
+    }
+
+    /// A message left a group: it is forgotten if no other group holds it. (The group that it left has been taken out of
+    /// `groups`.)
+    fn forget(&mut self, message: &Message) {
+        if !self.holds(message.id) {
+            self.effects.push(Effect::Forget { message: message.id });
+        }
+    }
+
+    fn holds(&self, id: MessageId) -> bool {
+        self.groups.values().any(|group| {
+            let unacked = group.members.values().flat_map(|member| member.unacked.values());
+            let delayed = group.delayed.iter().map(|(_, message)| message);
+            group.ready.iter().chain(delayed).chain(unacked).any(|message| message.id == id)
+        })
+    }
+}
+
+impl Group {
+    /// The distinct filters of present members.
+    fn filters(&self) -> Vec<Filter> {
+        let mut filters = Vec::new();
+        for member in self.members.values().filter(|member| member.present()) {
+            if let Some(filter) = &member.config.filter
+                && !known(&filters, filter)
+            {
+                filters.push(filter.clone());
+            }
+        }
+        filters
+    }
+
+    fn knows(&mut self, identity: &PublishIdentity, now: Timestamp) -> bool {
+        let window_ms = self.config.token_window_ms.unwrap_or(120_000);
+        self.tokens.retain(|_, time| time.plus_ms(window_ms) > now);
+        match identity {
+            PublishIdentity::Sequence { publisher, sequence } => {
+                self.sequences.get(publisher).is_some_and(|(last, _)| last >= sequence)
+            }
+            PublishIdentity::Token { token } => self.tokens.contains_key(token),
+        }
+    }
+
+    fn remember(&mut self, identity: &PublishIdentity, now: Timestamp) {
+        match identity {
+            PublishIdentity::Sequence { publisher, sequence } => {
+                self.sequences.insert(publisher.clone(), (*sequence, now));
+            }
+            PublishIdentity::Token { token } => {
+                self.tokens.insert(token.clone(), now);
+            }
+        }
+    }
+
+    /// Takes out what waits, oldest first.
+    fn take_waiting(&mut self) -> Vec<Message> {
+        let mut waiting = std::mem::take(&mut self.ready);
+        waiting.extend(std::mem::take(&mut self.delayed).into_iter().map(|(_, message)| message));
+        waiting.sort_by_key(|message| message.id);
+        waiting
+    }
+
+    /// Who may be served stands in line, behind those who stood there before; who may not does not. Who ended and holds
+    /// nothing is gone.
+    fn line_up(&mut self) {
+        self.number_filters();
+        self.members.retain(|_, member| member.present() || !member.unacked.is_empty());
+        let members = &self.members;
+        self.line.retain(|id| members.get(id).is_some_and(Member::may_be_served));
+        for (id, member) in members {
+            if member.may_be_served() && !self.line.contains(id) {
+                self.line.push(*id);
+            }
+        }
+    }
+
+    /// Who gets a message, of those in line that may take it.
+    fn choose(&self, mut takers: Vec<MemberId>, message: MessageId) -> Option<MemberId> {
+        let member = |id: &MemberId| &self.members[id];
+        let highest = takers.iter().map(|id| member(id).config.priority).max()?;
+        takers.retain(|id| member(id).config.priority == highest);
+        match self.config.strategy {
+            Strategy::RoundRobin | Strategy::Key => takers.first().copied(),
+            Strategy::LeastUnacked => takers.iter().min_by_key(|id| member(id).unacked.len()).copied(),
+            Strategy::Random => {
+                let number = |id: &MemberId| {
+                    let filter = member(id).config.filter.as_ref()?;
+                    self.numbers.iter().position(|other| other.as_ref().is_some_and(|other| same(other, filter)))
+                };
+                takers.sort_by_key(number);
+                let hash = hash(message.index.0, u64::from(message.position));
+                Some(takers[(hash % takers.len() as u64) as usize])
+            }
+        }
+    }
+
+    /// Single active member: the best attached one is active, unless one is already that is no worse or still holds
+    /// something.
+    fn elect(&mut self) {
+        if !self.config.single_active {
+            return;
+        }
+        let attached: Vec<MemberId> = self.ids(|member| member.state == State::Attached);
+        let best = attached.iter().copied().max_by_key(|id| (self.members[id].config.priority, Reverse(*id)));
+        let active = attached.iter().copied().find(|id| self.members[id].chosen);
+        self.members.values_mut().for_each(|member| (member.chosen, member.quiescing) = (false, false));
+        let Some(best) = best else { return };
+        let is_better = |active: MemberId| self.members[&best].config.priority > self.members[&active].config.priority;
+        let quiesces = active.is_some_and(|active| is_better(active) && !self.members[&active].unacked.is_empty());
+        let stays = active.is_some_and(|active| !is_better(active));
+        let chosen = self.members.get_mut(&active.filter(|_| quiesces || stays).unwrap_or(best)).unwrap();
+        (chosen.chosen, chosen.quiescing) = (true, quiesces);
+    }
+
+    fn ids(&self, which: impl Fn(&Member) -> bool) -> Vec<MemberId> {
+        self.members.iter().filter(|(_, member)| which(member)).map(|(id, _)| *id).collect()
+    }
+
+    /// Gives filters their numbers.
+    fn number_filters(&mut self) {
+        let filters = self.filters();
+        for number in &mut self.numbers {
+            *number = number.take().filter(|filter| known(&filters, filter));
+        }
+        for filter in filters {
+            if !self.numbers.iter().flatten().any(|other| same(other, &filter)) {
+                match self.numbers.iter().position(Option::is_none) {
+                    Some(free) => self.numbers[free] = Some(filter),
+                    None => self.numbers.push(Some(filter)),
+                }
+            }
+        }
+    }
+
+    fn with_present(&mut self, id: MemberId, change: impl FnOnce(&mut Member) -> Reply) -> Reply {
+        match self.members.get_mut(&id).filter(|member| member.present()) {
+            Some(member) => change(member),
+            None => Reply::Refused(Refused::NoSuchMember),
+        }
+    }
+}
+
+fn known(filters: &[Filter], filter: &Filter) -> bool {
+    filters.iter().any(|other| same(other, filter))
+}
+
+fn same(left: &Filter, right: &Filter) -> bool {
+    left == right && left.dialect() == right.dialect()
+}
+
+/// The hash that `Random` is specified with: both numbers, times the golden ratio, folded.
+fn hash(left: u64, right: u64) -> u64 {
+    let product = u128::from(left ^ right.rotate_left(32)) * 0x9E37_79B9_7F4A_7C15;
+    (product as u64) ^ ((product >> 64) as u64)
+}

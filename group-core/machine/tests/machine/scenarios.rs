@@ -1,0 +1,1 @@
+//! Named cases: what a reader of SPEC section 3 expects, one by one.

@@ -197,7 +197,7 @@ impl PlainTarget {
 /// `$queue/NAME`: the address by which MQTT and NATS clients publish to a group (the form in which they see an AMQP
 /// `reply-to`).
 fn named_group(message: &Message, address: &Address) -> Option<Bytes> {
-    if message.origin == Protocol::Amqp {
+    if message.origin == Protocol::Amqp || message.exchange.is_empty() {
         return None;
     }
     let mut levels = address.levels();
@@ -208,7 +208,8 @@ fn named_group(message: &Message, address: &Address) -> Option<Bytes> {
 }
 
 fn amqp_key(message: &Message, address: Option<&Address>) -> Bytes {
-    if message.origin == Protocol::Amqp {
+    // With an empty exchange (`$queue/NAME`) the key is a group's name, byte for byte.
+    if message.origin == Protocol::Amqp || message.exchange.is_empty() {
         return message.key.clone();
     }
     // A key that AMQP cannot hold still matches patterns by its address; only literal bindings by key never do.

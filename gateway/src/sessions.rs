@@ -80,6 +80,14 @@ impl Sessions {
         let mut session = self.sessions.entry(name.clone()).or_default();
         if let Some(live) = &session.live {
             live.push(taken_over());
+            // Case 23: the will of the connection that is taken over is published at once, unless the session goes on
+            // and the will is to wait.
+            let goes_on = session.expiry_s > 0 && !open.clean_start;
+            if let Some(will) = &mut session.will
+                && !goes_on
+            {
+                will.delay_s = 0;
+            }
             if let Some((waiting, _)) = session.waiting.replace((Arc::clone(mailbox), open)) {
                 waiting.push(taken_over());
             }
@@ -168,34 +176,25 @@ impl Sessions {
         if !session.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, mailbox)) {
             return;
         }
-        session.live = None;
-        session.connection.store(0, Ordering::Relaxed);
-        session.generation += 1;
-        session.expiry_s = expiry_s;
-        let ends_now = expiry_s == 0 || state.is_none();
         session.state = state;
-        if ends_now {
-            self.discard(node, &link.name, &mut session);
-        } else {
-            Self::arm(node, &link.name, &mut session);
-        }
-        match session.waiting.take() {
-            Some((waiting, open)) => self.admit(node, &link.name, &mut session, &waiting, *open),
-            None if ends_now => {
-                drop(session);
-                self.sessions.remove_if(&link.name, |_, session| session.live.is_none() && session.state.is_none());
-            }
-            None => {}
-        }
+        self.connection_ended(node, &link.name, &mut session, expiry_s);
+        drop(session);
+        self.remove_if_over(&link.name);
     }
 
-    /// A connection that waited for a session has gone.
-    pub(crate) fn forget_waiting(&self, name: &SessionName, mailbox: &Arc<Mailbox>) {
-        if let Some(mut session) = self.sessions.get_mut(name)
-            && session.waiting.as_ref().is_some_and(|(waiting, _)| Arc::ptr_eq(waiting, mailbox))
-        {
+    /// A connection that asked for a session has gone before it got it, or without having taken notice of it.
+    pub(crate) fn abandon(&self, node: &Arc<Node>, name: &SessionName, mailbox: &Arc<Mailbox>) {
+        let Some(mut session) = self.sessions.get_mut(name) else { return };
+        if session.waiting.as_ref().is_some_and(|(waiting, _)| Arc::ptr_eq(waiting, mailbox)) {
             session.waiting = None;
         }
+        if session.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, mailbox)) {
+            // What was kept of the session is still here.
+            let expiry_s = if session.state.is_some() { session.expiry_s } else { 0 };
+            self.connection_ended(node, name, &mut session, expiry_s);
+        }
+        drop(session);
+        self.remove_if_over(name);
     }
 
     /// Sessions that wait for their client.
@@ -212,8 +211,9 @@ impl Sessions {
         open: OpenSession,
     ) {
         session.generation += 1;
+        // Whoever is back in time suppresses a will that waits (case 25).
+        session.will = None;
         if open.clean_start {
-            // Ending the session early sends its delayed will (MQTT 3.1.3.2.2).
             self.discard(node, name, session);
         }
         if session.number == 0 {
@@ -224,6 +224,10 @@ impl Sessions {
         session.expiry_s = open.expiry_s;
         session.window = open.window;
         session.will = open.will;
+        // A copy stays until the connection ends, in case it is gone already and never sees this.
+        let result = Ok(session.state.clone());
+        mailbox.push(Item::Event(Box::new(Event::SessionOpened { ticket: open.ticket, result })));
+        // After that, so that no delivery comes before the session is known.
         if let Some(SessionGroup { partition, group, member: Some(member) }) = session.group
             && let Some(partition) = node.broker.partition(partition)
         {
@@ -231,15 +235,33 @@ impl Sessions {
             let command = Command::Resume { group, member, owner, messages: u32::from(open.window) };
             partition.submit(crate::service::silent(mailbox, command));
         }
-        let result = Ok(session.state.take());
-        mailbox.push(Item::Event(Box::new(Event::SessionOpened { ticket: open.ticket, result })));
     }
 
-    /// Ends the session: its will, its group, its interest and what it held.
-    fn discard(&self, node: &Arc<Node>, name: &SessionName, session: &mut Session) {
-        if let Some(will) = session.will.take() {
-            node.publish(&name.0, &will.message);
+    /// The session has no connection any more: its will and its end are set, and who waits is let in.
+    fn connection_ended(&self, node: &Arc<Node>, name: &SessionName, session: &mut Session, expiry_s: u32) {
+        session.live = None;
+        session.connection.store(0, Ordering::Relaxed);
+        session.generation += 1;
+        session.expiry_s = expiry_s;
+        Self::send_or_arm_will(node, name, session);
+        if expiry_s == 0 || session.state.is_none() {
+            self.discard(node, name, session);
+        } else if expiry_s != u32::MAX {
+            Self::after(node, name, session.generation, expiry_s, Self::expiry_is_due);
         }
+        if let Some((waiting, open)) = session.waiting.take() {
+            self.admit(node, name, session, &waiting, *open);
+        }
+    }
+
+    fn remove_if_over(&self, name: &SessionName) {
+        self.sessions.remove_if(name, |_, session| {
+            session.live.is_none() && session.state.is_none() && session.will.is_none()
+        });
+    }
+
+    /// Ends the session: its group, its interest and what it held. (A will that waits goes on waiting, as in Mosquitto.)
+    fn discard(&self, node: &Arc<Node>, name: &SessionName, session: &mut Session) {
         for (subscription, filter) in session.interests.drain() {
             node.broker.interest.remove(&name.0, &filter, InterestKey::Session(session.number, subscription));
         }
@@ -256,19 +278,12 @@ impl Sessions {
         session.number = self.next_number.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    /// Sets the timers of a session without a connection: its will's delay and its end.
-    fn arm(node: &Arc<Node>, name: &SessionName, session: &mut Session) {
-        if let Some(delay_s) = session.will.as_ref().map(|will| will.delay_s.min(session.expiry_s)) {
-            if delay_s == 0 {
-                if let Some(will) = session.will.take() {
-                    node.publish(&name.0, &will.message);
-                }
-            } else {
-                Self::after(node, name, session.generation, delay_s, Self::will_is_due);
-            }
-        }
-        if session.expiry_s != u32::MAX {
-            Self::after(node, name, session.generation, session.expiry_s, Self::expiry_is_due);
+    fn send_or_arm_will(node: &Arc<Node>, name: &SessionName, session: &mut Session) {
+        let Some(delay_s) = session.will.as_ref().map(|will| will.delay_s) else { return };
+        if delay_s > 0 {
+            Self::after(node, name, session.generation, delay_s, Self::will_is_due);
+        } else if let Some(will) = session.will.take() {
+            send_will(node, &name.0, &will);
         }
     }
 
@@ -292,8 +307,9 @@ impl Sessions {
             if is_same { session.will.take() } else { None }
         });
         if let Some(will) = will {
-            node.publish(&name.0, &will.message);
+            send_will(node, &name.0, &will);
         }
+        self.remove_if_over(name);
     }
 
     fn expiry_is_due(&self, node: &Arc<Node>, name: &SessionName, generation: u64) {
@@ -303,8 +319,13 @@ impl Sessions {
         }
         self.discard(node, name, &mut session);
         drop(session);
-        self.sessions.remove_if(name, |_, session| session.live.is_none() && session.generation == generation);
+        self.remove_if_over(name);
     }
+}
+
+/// A will's expiry counts from its publication.
+fn send_will(node: &Node, vhost: &Bytes, will: &Will) {
+    node.publish(vhost, &Arc::new(braid_mqtt::due_will(will, node.broker.clock.now())));
 }
 
 fn taken_over() -> Item {

@@ -23,6 +23,7 @@ pub(crate) struct Share {
     pub(crate) filter: Filter,
     pub(crate) settlement: Settlement,
     pub(crate) on_loss: Outcome,
+    pub(crate) label: Bytes,
     pub(crate) place: Place,
 }
 
@@ -212,7 +213,7 @@ fn attach(node: &Node, share: &Share, row: &GroupRow, attachment: u32) {
     let task = Task {
         command: Command::Attach { group: row.id, member: Box::new(member) },
         message: None,
-        answer: Answer::Attach { attachment, on_loss: OnLoss::Detach(share.on_loss) },
+        answer: Answer::Attach { attachment, on_loss: OnLoss::Detach(share.on_loss), label: share.label.clone() },
     };
     if let Some(partition) = node.broker.partition(row.partition) {
         partition.submit(Submission { from: Arc::clone(&share.mailbox), tasks: vec![task], in_flight_bytes: 0 });

@@ -97,7 +97,7 @@ section! {
         /// `QoS` 1 and 2 messages that one client may have sent without an answer yet (Receive Maximum).
         receive_maximum: u16 = 1_024, 1..=65_535;
         /// Topic aliases that one client may set; 0: none. Each costs memory while the client is connected.
-        topic_alias_maximum: u16 = 32, 0..=65_535;
+        topic_alias_maximum: u16 = 10, 0..=65_535;
         /// Bytes of one packet. 268,435,460 is the most that the protocol can say.
         packet_bytes_max: u32 = 134_283_264, 1_024..=268_435_460;
         /// How long a session may wait for its client, in seconds; 4,294,967,295: for ever.

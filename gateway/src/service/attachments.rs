@@ -9,6 +9,7 @@ use braid_types::{
     Completion, Delivery, DeliveryId, DeliveryKey, Event, GroupId, MemberId, Message, Outcome, PartitionId,
     Settlement, SubscriptionId, Ticket, UnackedOnEnd,
 };
+use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::{Service, refusal_of};
@@ -68,11 +69,12 @@ impl Service {
         state: Attachment,
         member: braid_machine::MemberConfig,
         on_loss: Outcome,
+        label: Bytes,
     ) {
         let (partition, group) = (state.partition, state.group);
         self.attachments.insert(attachment, state);
         let command = Command::Attach { group, member: Box::new(member) };
-        self.send(partition, command, Answer::Attach { attachment, on_loss: OnLoss::Detach(on_loss) });
+        self.send(partition, command, Answer::Attach { attachment, on_loss: OnLoss::Detach(on_loss), label });
     }
 
     pub(super) fn attached(&mut self, attachment: u32, result: Result<MemberId, Refused>) {

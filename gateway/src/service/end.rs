@@ -28,7 +28,7 @@ impl Service {
         let (state, expiry_s) = self.session_end.take().unwrap_or((None, 0));
         match (&self.session, &self.session_name) {
             (Some(link), _) => self.node.sessions.end(&self.node, link, &self.mailbox, state, expiry_s),
-            (None, Some(name)) => self.node.sessions.forget_waiting(name, &self.mailbox),
+            (None, Some(name)) => self.node.sessions.abandon(&self.node, name, &self.mailbox),
             (None, None) => {}
         }
         self.delete_exclusive_groups().await;
@@ -89,7 +89,7 @@ impl Service {
                         tokio::spawn(async move { operations::release_shared(&node, vhost, share, filter).await });
                     }
                 }
-                Subscription::ByName { .. } | Subscription::OfSession { .. } => {}
+                Subscription::ByName { .. } | Subscription::OfSession => {}
             }
         }
     }

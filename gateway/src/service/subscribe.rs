@@ -25,9 +25,9 @@ pub(super) enum Subscription {
     /// Gets each message that matches.
     Plain { filter: Filter },
     /// Shares with others by (share, filter).
-    Shared { share: Bytes, filter: Filter, settlement: Settlement, attachment: Option<u32> },
+    Shared { share: Bytes, filter: Filter, attachment: Option<u32> },
     /// Feeds the session's own group.
-    OfSession { filter: Filter },
+    OfSession,
 }
 
 impl Subscription {
@@ -39,7 +39,7 @@ impl Subscription {
         match self {
             Self::ByName { attachment } => Some(*attachment),
             Self::Shared { attachment, .. } => *attachment,
-            Self::Plain { .. } | Self::OfSession { .. } => None,
+            Self::Plain { .. } | Self::OfSession => None,
         }
     }
 }
@@ -86,7 +86,7 @@ impl Service {
                 let key = InterestKey::Connection(self.mailbox.connection(), subscription);
                 self.node.broker.interest.remove(&self.vhost, &filter, key)
             }
-            Some(Subscription::OfSession { .. }) => self.leave_session_interest(subscription),
+            Some(Subscription::OfSession) => self.leave_session_interest(subscription),
             None => false,
         };
         if let Some(ticket) = ticket {
@@ -127,7 +127,6 @@ impl Service {
         let subscription = Subscription::Shared {
             share: share.clone(),
             filter: filter.clone(),
-            settlement: request.settlement,
             attachment: None,
         };
         self.subscriptions.insert(request.subscription, subscription);
@@ -137,6 +136,7 @@ impl Service {
             filter,
             settlement: request.settlement,
             on_loss: request.on_loss,
+            label: request.label.clone(),
             place: crate::shares::Place::DirectName,
         };
         self.node.shares.join(&self.node, &self.vhost, &share, live);
@@ -155,7 +155,7 @@ impl Service {
         state.ticket = Some(request.ticket);
         let member = self.member_config(attachment, request.settlement, request.priority, request.exclusive);
         self.subscriptions.insert(request.subscription, Subscription::ByName { attachment });
-        self.attach(attachment, state, member, request.on_loss);
+        self.attach(attachment, state, member, request.on_loss, request.label.clone());
     }
 
     fn subscribe_shared(&mut self, request: &Subscribe, share: Bytes, filter: Filter) {
@@ -192,7 +192,7 @@ impl Service {
                 let key = InterestKey::Connection(self.mailbox.connection(), subscription);
                 self.node.broker.interest.remove(&self.vhost, &filter, key);
             }
-            Some(Subscription::OfSession { .. }) if !feeds_session => {
+            Some(Subscription::OfSession) if !feeds_session => {
                 self.leave_session_interest(subscription);
             }
             _ => {}
@@ -226,7 +226,7 @@ impl Service {
         if !self.node.broker.interest.insert(&self.vhost, &filter, Interest { key, subscriber }, replaces) {
             return self.complete(request.ticket, Err(interest_is_full()));
         }
-        self.subscriptions.insert(request.subscription, Subscription::OfSession { filter: filter.clone() });
+        self.subscriptions.insert(request.subscription, Subscription::OfSession);
         if self.attachments.contains_key(&0) {
             self.complete(request.ticket, Ok(Completion::Done));
             return self.send_retained(request, &filter, is_new);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use braid_machine::{Command, Refused, Reply};
 use braid_types::{MemberId, Message, Outcome, Ticket};
+use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use crate::Mailbox;
@@ -38,6 +39,8 @@ pub enum Answer {
         attachment: u32,
         /// What becomes of the member with the connection.
         on_loss: OnLoss,
+        /// Consumer tag, client id or sid, for listings.
+        label: Bytes,
     },
     /// Tell the connection what it got.
     Get {

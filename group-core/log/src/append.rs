@@ -1,8 +1,7 @@
-//! What is appended.
-
-use bytes::Bytes;
+//! What is submitted.
 
 use braid_types::{LogIndex, PartitionId, Term};
+use bytes::Bytes;
 
 use crate::Error;
 
@@ -66,4 +65,15 @@ impl std::fmt::Debug for Append {
             .field("is_promised", &self.is_promised)
             .finish_non_exhaustive()
     }
+}
+
+/// How far a log is purged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PurgeMark {
+    /// The last purged entry.
+    pub index: LogIndex,
+    /// Its term.
+    pub term: Term,
+    /// What else the owner wants to know of it.
+    pub note: Bytes,
 }

@@ -38,6 +38,8 @@ pub(crate) struct Engine {
     pub(crate) pool: Pool,
     /// Partitions whose committed mark waits for the next batch.
     pub(crate) dirty: BTreeSet<PartitionId>,
+    /// Removed partitions whose snapshots are still there, and what must be durable before they go.
+    pub(crate) discarded: VecDeque<(u64, PartitionId)>,
     /// Bytes of all partitions' recent records.
     pub(crate) recent_bytes: usize,
     /// Recent records that are on disk, oldest first.
@@ -62,6 +64,7 @@ impl Engine {
             queue: Queue::default(),
             pool: Pool::default(),
             dirty: BTreeSet::new(),
+            discarded: VecDeque::new(),
             recent_bytes: 0,
             evictable: VecDeque::new(),
             room_bytes: 0,

@@ -12,7 +12,7 @@ pub(crate) use header::{HEADER_BYTES, Header, Kind, Place};
 pub(crate) use mark::{ChainEnd, MARK_BYTES_MAX, Mark};
 pub(crate) use record::{ROW_BYTES, Record, Row, read_rows};
 pub(crate) use segment_header::SegmentHeader;
-pub(crate) use state::{PurgeMark, State};
+pub(crate) use state::State;
 
 /// Batches begin at multiples of this: what is synced is never written over, and damage is stepped over.
 pub(crate) const BLOCK_BYTES: usize = 4096;

@@ -45,7 +45,7 @@ impl Maintenance {
     }
 
     fn do_one(&mut self) -> Result<bool, Error> {
-        Ok(self.sweep() || self.retire()? || self.prepare()? || self.rewrite()?)
+        Ok(self.sweep() || self.discard()? || self.retire()? || self.prepare()? || self.rewrite()?)
     }
 
     /// What an operation's error means: a full disk is waited for, anything else stops the log.

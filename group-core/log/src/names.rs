@@ -4,14 +4,26 @@
 //! segment-<number>.wal            holds records, or is ready to
 //! spare-<number>.wal              holds nothing
 //! ballast                         takes up room
-//! snapshot-<partition>-<index>    a snapshot's manifest
-//! parts-<partition>-<number>      parts that manifests refer to
-//! making-<partition>              a manifest that is not finished
+//! snapshot-<life>-<index>         a snapshot's manifest
+//! parts-<life>-<number>           parts that manifests refer to
+//! making-<life>                   a manifest that is not finished
 //! ```
+//!
+//! A life is `<partition>-<birth>`: a partition that was removed and begins anew never takes up files of its former
+//! life.
+
+use std::fmt;
 
 use braid_types::{LogIndex, PartitionId};
 
 pub(crate) const BALLAST: &str = "ballast";
+
+/// One life of a partition: which, and the number of the record that ended the life before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Life {
+    pub(crate) partition: PartitionId,
+    pub(crate) birth: u64,
+}
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +31,9 @@ pub(crate) enum FileKind {
     Segment(u32),
     Spare(u32),
     Ballast,
-    Snapshot(PartitionId, LogIndex),
-    Parts(PartitionId, u32),
-    Making(PartitionId),
+    Snapshot(Life, LogIndex),
+    Parts(Life, u32),
+    Making(Life),
 }
 
 pub(crate) fn segment(number: u32) -> String {
@@ -32,39 +44,42 @@ pub(crate) fn spare(number: u32) -> String {
     format!("spare-{number:08x}.wal")
 }
 
-pub(crate) fn snapshot(partition: PartitionId, index: LogIndex) -> String {
-    format!("snapshot-{:08x}-{:016x}", partition.0, index.0)
+pub(crate) fn snapshot(life: Life, index: LogIndex) -> String {
+    format!("snapshot-{life}-{:016x}", index.0)
 }
 
-pub(crate) fn parts(partition: PartitionId, number: u32) -> String {
-    format!("parts-{:08x}-{number:08x}", partition.0)
+pub(crate) fn parts(life: Life, number: u32) -> String {
+    format!("parts-{life}-{number:08x}")
 }
 
-pub(crate) fn making(partition: PartitionId) -> String {
-    format!("making-{:08x}", partition.0)
+pub(crate) fn making(life: Life) -> String {
+    format!("making-{life}")
+}
+
+impl fmt::Display for Life {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}-{:016x}", self.partition.0, self.birth)
+    }
 }
 
 /// What the file of that name is; `None`: not ours.
 pub(crate) fn kind_of(name: &str) -> Option<FileKind> {
-    let number = |text: &str| u32::from_str_radix(text, 16).ok();
-    let kind = match name.split_once('-') {
-        None if name == BALLAST => FileKind::Ballast,
-        None => return None,
-        Some(("segment", rest)) => FileKind::Segment(number(rest.strip_suffix(".wal")?)?),
-        Some(("spare", rest)) => FileKind::Spare(number(rest.strip_suffix(".wal")?)?),
-        Some(("making", rest)) => FileKind::Making(PartitionId(number(rest)?)),
-        Some(("snapshot", rest)) => {
-            let (partition, index) = rest.split_once('-')?;
-            let index = u64::from_str_radix(index, 16).ok()?;
-            FileKind::Snapshot(PartitionId(number(partition)?), LogIndex(index))
-        }
-        Some(("parts", rest)) => {
-            let (partition, number_text) = rest.split_once('-')?;
-            FileKind::Parts(PartitionId(number(partition)?), number(number_text)?)
-        }
-        Some(_) => return None,
-    };
-    Some(kind)
+    if name == BALLAST {
+        return Some(FileKind::Ballast);
+    }
+    let mut pieces = name.strip_suffix(".wal").unwrap_or(name).split('-');
+    let kind = pieces.next()?;
+    let numbers: Vec<u64> = pieces.map(|piece| u64::from_str_radix(piece, 16).ok()).collect::<Option<_>>()?;
+    let small = |number: u64| u32::try_from(number).ok();
+    let life = |partition, birth| Some(Life { partition: PartitionId(small(partition)?), birth });
+    match (kind, numbers.as_slice()) {
+        ("segment", [number]) => Some(FileKind::Segment(small(*number)?)),
+        ("spare", [number]) => Some(FileKind::Spare(small(*number)?)),
+        ("making", [partition, birth]) => Some(FileKind::Making(life(*partition, *birth)?)),
+        ("snapshot", [partition, birth, index]) => Some(FileKind::Snapshot(life(*partition, *birth)?, LogIndex(*index))),
+        ("parts", [partition, birth, number]) => Some(FileKind::Parts(life(*partition, *birth)?, small(*number)?)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -73,18 +88,18 @@ mod tests {
 
     #[test]
     fn names_say_what_they_are() {
-        let (partition, index) = (PartitionId(7), LogIndex(u64::MAX));
+        let (life, index) = (Life { partition: PartitionId(7), birth: 3 }, LogIndex(u64::MAX));
         for (name, kind) in [
             (segment(1), FileKind::Segment(1)),
             (spare(u32::MAX), FileKind::Spare(u32::MAX)),
-            (snapshot(partition, index), FileKind::Snapshot(partition, index)),
-            (parts(partition, 3), FileKind::Parts(partition, 3)),
-            (making(partition), FileKind::Making(partition)),
+            (snapshot(life, index), FileKind::Snapshot(life, index)),
+            (parts(life, 3), FileKind::Parts(life, 3)),
+            (making(life), FileKind::Making(life)),
             (BALLAST.to_owned(), FileKind::Ballast),
         ] {
-            assert_eq!(kind_of(&name), Some(kind));
+            assert_eq!(kind_of(&name), Some(kind), "{name}");
         }
-        for name in ["segment-1", "lost+found", "snapshot-1", "segment-xyz.wal", "ballast-1", ""] {
+        for name in ["segment", "lost+found", "snapshot-1-2", "segment-xyz.wal", "ballast-1", "spare-123456789.wal", ""] {
             assert_eq!(kind_of(name), None, "{name}");
         }
     }

@@ -21,6 +21,7 @@ use crate::{
     names,
 };
 
+pub(crate) use roll::{make, write_end};
 pub use thread::WriterThread;
 
 /// What a step did.

@@ -36,6 +36,8 @@ pub(crate) struct Outgoing {
     pub(crate) retain: bool,
     /// It is the retained message of its topic, for a new subscription.
     pub(crate) is_retained: bool,
+    /// Another member may have seen it: it carries DUP from its first sending on (SPEC, promise P5).
+    pub(crate) redelivered: bool,
     /// Failed tries so far.
     pub(crate) delivery_count: u32,
 }
@@ -59,6 +61,7 @@ impl Outgoing {
             qos: if old.stage == InFlightStage::AwaitAck { 1 } else { 2 },
             message: old.message,
             properties: old.properties,
+            redelivered: false,
             delivery_count: 0,
         }
     }

@@ -209,26 +209,20 @@ async def nats_py_carries_headers_and_requests():
 async def nats_py_shares_a_queue_and_ends_at_a_maximum():
     client = await nats_client()
     subject = unique("share")
-    members = [await client.subscribe(subject, "workers") for _ in range(3)]
+    taken = asyncio.Queue()
+
+    async def take(message):
+        taken.put_nowait(int(message.data))
+
+    for _ in range(3):
+        await client.subscribe(subject, "workers", cb=take)
     limited = await client.subscribe(subject, max_msgs=2)
-    await client.flush()
     for number in range(60):
         await client.publish(subject, str(number).encode())
-    taken = []
-
-    async def collect(member):
-        while True:
-            taken.append(int((await member.next_msg(PATIENCE_S)).data))
-            if len(taken) == 60:
-                done.set()
-
-    done = asyncio.Event()
-    collectors = [asyncio.create_task(collect(member)) for member in members]
-    await asyncio.wait_for(done.wait(), PATIENCE_S)
-    for collector in collectors:
-        collector.cancel()
-    assert sorted(taken) == list(range(60)), taken
-    assert len(set(taken)) == 60 and limited.delivered == 2, limited.delivered
+    numbers = [await asyncio.wait_for(taken.get(), PATIENCE_S) for _ in range(60)]
+    await client.flush()
+    assert sorted(numbers) == list(range(60)) and taken.empty(), numbers
+    assert limited.delivered == 2, limited.delivered
     await client.close()
 
 

@@ -6,18 +6,21 @@
 use std::sync::Arc;
 
 use braid_types::{ConnectionId, GroupId, MemberId, Outcome};
+use bytes::Bytes;
 use hashbrown::HashMap;
 
 use crate::work::OnLoss;
 use crate::Mailbox;
 
 /// A member as its partition's owner knows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct AttachedMember {
     pub(super) group: GroupId,
     pub(super) on_loss: OnLoss,
     /// It ends by itself when its last delivery is settled (a get, or a cancelled consumer).
     pub(super) is_lingering: bool,
+    /// For listings.
+    pub(super) label: Bytes,
 }
 
 #[derive(Debug)]
@@ -39,6 +42,12 @@ impl Attached {
 
     pub(super) fn connection(&self, connection: ConnectionId) -> Option<&AttachedConnection> {
         self.connections.get(&connection)
+    }
+
+    /// The label of a member, for listings.
+    pub(super) fn label(&self, connection: ConnectionId, member: MemberId) -> String {
+        let attached = self.connections.get(&connection).and_then(|attached| attached.members.get(&member));
+        attached.map(|member| String::from_utf8_lossy(&member.label).into_owned()).unwrap_or_default()
     }
 
     pub(super) fn insert(&mut self, mailbox: &Arc<Mailbox>, member: MemberId, attached: AttachedMember) {
@@ -74,6 +83,6 @@ impl Attached {
 impl AttachedMember {
     /// A member that holds one message taken by a get.
     pub(super) fn of_get(group: GroupId, on_loss: Outcome) -> Self {
-        Self { group, on_loss: OnLoss::Detach(on_loss), is_lingering: true }
+        Self { group, on_loss: OnLoss::Detach(on_loss), is_lingering: true, label: Bytes::new() }
     }
 }

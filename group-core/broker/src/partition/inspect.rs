@@ -34,7 +34,7 @@ fn member_listing(attached: &Attached, member: &braid_machine::MemberView<'_>) -
         },
         connection: member.owner.connection.0,
         peer: info.map(|info| info.peer.clone()).unwrap_or_default(),
-        label: String::new(),
+        label: attached.label(member.owner.connection, member.id),
         credit_messages: member.credit_messages,
         unacked: member.unacked,
         priority: member.priority,

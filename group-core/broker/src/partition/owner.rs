@@ -6,6 +6,7 @@ use braid_machine::{Command, DropReason, Effect, Owner as MemberOwner, Partition
 use braid_types::{
     ConnectionId, DeliveryId, GroupId, LogIndex, Machine, MemberId, MessageId, Stamp, Term, UnackedOnEnd,
 };
+use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::attached::{Attached, AttachedMember};
@@ -30,6 +31,15 @@ pub(super) struct Owner {
     released: Vec<(Arc<Mailbox>, usize)>,
     added_bytes: usize,
     removed_bytes: usize,
+    tally: Tally,
+}
+
+/// Counts of this round.
+#[derive(Debug, Default)]
+struct Tally {
+    enqueued: u64,
+    delivered: u64,
+    settled: u64,
 }
 
 impl Owner {
@@ -45,6 +55,7 @@ impl Owner {
             released: Vec::new(),
             added_bytes: 0,
             removed_bytes: 0,
+            tally: Tally::default(),
         }
     }
 
@@ -112,9 +123,19 @@ impl Owner {
             | Answer::Detach { .. }
             | Answer::Once(_) => {}
         }
+        match &command {
+            Command::Enqueue { groups, .. } => self.tally.enqueued += groups.len() as u64,
+            Command::Settle { deliveries, .. } => self.tally.settled += deliveries.len() as u64,
+            _ => {}
+        }
         let ended = ended_member(&command);
         if let Command::Resume { group, member, .. } = &command {
-            let attached = AttachedMember { group: *group, on_loss: OnLoss::Pause, is_lingering: false };
+            let attached = AttachedMember {
+                group: *group,
+                on_loss: OnLoss::Pause,
+                is_lingering: false,
+                label: Bytes::new(),
+            };
             self.attached.insert(from, *member, attached);
         }
         let group = command_group(&command);
@@ -143,12 +164,15 @@ impl Owner {
             Answer::Silent => {}
             Answer::Confirm { ticket } => self.push(from, Item::Confirmed { ticket, refused }),
             Answer::ConfirmPart { join } => self.push(from, Item::ConfirmedPart { join, refused }),
-            Answer::Attach { attachment, on_loss } => {
-                let result = self.attach(from, group, on_loss, reply);
+            Answer::Attach { attachment, on_loss, label } => {
+                let attached = AttachedMember { group, on_loss, is_lingering: false, label };
+                let result = self.attach(from, attached, reply);
                 self.push(from, Item::Attached { attachment, result });
             }
             Answer::AttachSession(waiting) => {
-                let result = self.attach(from, group, OnLoss::Pause, reply);
+                let label = Bytes::new();
+                let attached = AttachedMember { group, on_loss: OnLoss::Pause, is_lingering: false, label };
+                let result = self.attach(from, attached, reply);
                 if waiting.send(result).is_err() {
                     tracing::debug!("nobody waits for the session's member any more");
                 }
@@ -179,12 +203,11 @@ impl Owner {
     fn attach(
         &mut self,
         from: &Arc<Mailbox>,
-        group: GroupId,
-        on_loss: OnLoss,
+        attached: AttachedMember,
         reply: Reply,
     ) -> Result<MemberId, Refused> {
         let Reply::Attached { member } = reply else { return Err(refusal_of(reply)) };
-        self.attached.insert(from, member, AttachedMember { group, on_loss, is_lingering: false });
+        self.attached.insert(from, member, attached);
         Ok(member)
     }
 
@@ -258,6 +281,8 @@ impl Owner {
             self.owned.counters.groups_faulted_total.add(1);
             return;
         };
+        self.tally.delivered += 1;
+        self.tally.settled += u64::from(settled);
         let attachment = owner.attachment;
         self.to_connection(
             owner.connection,
@@ -282,6 +307,10 @@ impl Owner {
         self.owned.memory.update(self.added_bytes, self.removed_bytes);
         self.added_bytes = 0;
         self.removed_bytes = 0;
+        let tally = std::mem::take(&mut self.tally);
+        self.owned.counters.messages_enqueued_total.add(tally.enqueued);
+        self.owned.counters.messages_delivered_total.add(tally.delivered);
+        self.owned.counters.messages_settled_total.add(tally.settled);
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct Sweep {
 pub(crate) struct Partition {
     /// Records ever submitted.
     pub(crate) chain: u64,
+    /// The number of the record that removed it before it began anew; 0: it never was.
+    pub(crate) birth: u64,
     pub(crate) entries: EntryIndex,
     pub(crate) bodies: BodyIndex,
     /// The last entries; contiguous, up to the last one. What is not written yet is always here.
@@ -62,6 +64,7 @@ impl Default for Partition {
     fn default() -> Self {
         Self {
             chain: 0,
+            birth: 0,
             entries: EntryIndex::default(),
             bodies: BodyIndex::default(),
             recent: VecDeque::new(),
@@ -93,6 +96,7 @@ impl Partition {
     /// Its marks, as they are written.
     pub(crate) fn state(&self) -> State {
         State {
+            birth: self.birth,
             last: self.last(),
             purged: self.purged.clone(),
             vote: self.vote.clone(),
@@ -116,19 +120,27 @@ impl Partition {
 
     /// Drops the entries from `from` on, and their bodies. Returns the bytes of recent records that went.
     pub(crate) fn truncate(&mut self, from: LogIndex, segments: &mut Segments) -> usize {
-        while let Some(slot) = self.entries.pop_from(from) {
+        while let Some(last) = self.entries.last() {
+            let Some(slot) = self.entries.pop_from(from) else { break };
             segments.drop_entry(slot.segment);
-        }
-        while let Some(id) = self.bodies.last_from(from) {
-            if let Some(slot) = self.bodies.remove(id) {
-                segments.drop_body(slot.segment, slot.length());
-            }
+            self.drop_bodies_of(last, segments);
         }
         let mut bytes = 0;
         while self.recent.back().is_some_and(|recent| recent.index >= from) {
             bytes += self.recent.pop_back().map_or(0, |recent| recent.record.size_bytes());
         }
         bytes
+    }
+
+    /// Drops the bodies of one entry.
+    pub(crate) fn drop_bodies_of(&mut self, index: LogIndex, segments: &mut Segments) {
+        let mut positions = Vec::new();
+        self.bodies.for_each_of(index, |position, _| positions.push(position));
+        for position in positions {
+            if let Some(slot) = self.bodies.remove(MessageId { index, position }) {
+                segments.drop_body(slot.segment, slot.length());
+            }
+        }
     }
 
     /// Moves the purged mark; bodies stay. Returns the bytes of recent records that went.
@@ -147,12 +159,14 @@ impl Partition {
         bytes
     }
 
-    /// Drops everything but the count of its records and where its newest state is. Returns the bytes of recent records
+    /// Drops everything but the count of its records, the last of which removed it, and where its newest state is. Returns the bytes of recent records
     /// that went.
-    pub(crate) fn wipe(&mut self, segments: &mut Segments) -> usize {
-        let bytes = self.truncate(LogIndex(0), segments);
+    pub(crate) fn wipe(&mut self, birth: u64, segments: &mut Segments) -> usize {
+        let mut bytes = self.truncate(LogIndex(0), segments);
+        bytes += self.recent.drain(..).map(|recent| recent.record.size_bytes()).sum::<usize>();
+        self.bodies.drain(|slot| segments.drop_body(slot.segment, slot.length()));
         let (chain, state_segment) = (self.chain, self.state_segment);
-        *self = Self { chain, state_segment, is_removed: true, ..Self::default() };
+        *self = Self { chain, birth, state_segment, is_removed: true, ..Self::default() };
         bytes
     }
 

@@ -86,6 +86,7 @@ impl Engine {
         if !matches!(change, Change::Remove | Change::Refresh) {
             self.partition(id)?;
         }
+        let is_removal = matches!(change, Change::Remove);
         let partition = self.partitions.entry(id).or_default();
         let freed = match change {
             Change::Vote(vote) => {
@@ -98,11 +99,15 @@ impl Engine {
                 partition.purge(mark, &mut self.segments)
             }
             Change::Truncate(from) => partition.truncate(from, &mut self.segments),
-            Change::Remove => partition.wipe(&mut self.segments),
+            Change::Remove => partition.wipe(partition.chain + 1, &mut self.segments),
             Change::Refresh => 0,
         };
         self.recent_bytes -= freed;
-        self.put_state(id, done)
+        self.put_state(id, done)?;
+        if is_removal {
+            self.discarded.push_back((self.queue.submitted, id));
+        }
+        Ok(())
     }
 
     /// Puts a partition's marks into the queue.

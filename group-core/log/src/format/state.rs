@@ -2,31 +2,22 @@
 //! the newest record of a partition counts, and an older one never has to be kept.
 //!
 //! ```text
-//! version (1) | flags (1) | last (8) | purged: index (8) term (8) note | vote | committed
+//! version (1) | flags (1) | birth (8) | last (8) | purged: index (8) term (8) note | vote | committed
 //! note, vote, committed: length (4) bytes            flags: 1 last, 2 purged, 4 vote, 8 committed, 16 removed
 //! ```
 
 use braid_types::{LogIndex, Term};
 use bytes::{Buf, BufMut, Bytes};
 
-use crate::limits::NOTE_BYTES_MAX;
+use crate::{PurgeMark, limits::NOTE_BYTES_MAX};
 
 const VERSION: u8 = 1;
-
-/// How far a log is purged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PurgeMark {
-    /// The last purged entry.
-    pub index: LogIndex,
-    /// Its term.
-    pub term: Term,
-    /// What else the owner wants to know of it.
-    pub note: Bytes,
-}
 
 /// See the file's head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
+    /// The number of the record that removed the partition before it began anew; 0: it never was.
+    pub(crate) birth: u64,
     /// The last entry when this was written: what came before it with a higher index is truncated.
     pub(crate) last: Option<LogIndex>,
     pub(crate) purged: Option<PurgeMark>,
@@ -48,6 +39,7 @@ impl State {
                 | flag(self.committed.is_some(), 8)
                 | flag(self.is_removed, 16),
         );
+        out.put_u64_le(self.birth);
         if let Some(last) = self.last {
             out.put_u64_le(last.0);
         }
@@ -68,7 +60,8 @@ impl State {
         }
         let flags = input.try_get_u8().ok()?;
         let has = |bit: u8| flags & bit != 0;
-        let mut state = Self { is_removed: has(16), ..Self::default() };
+        let birth = input.try_get_u64_le().ok()?;
+        let mut state = Self { birth, is_removed: has(16), ..Self::default() };
         if has(1) {
             state.last = Some(LogIndex(input.try_get_u64_le().ok()?));
         }
@@ -106,6 +99,7 @@ mod tests {
     #[test]
     fn is_read_back_whatever_is_set() {
         let full = State {
+            birth: 7,
             last: Some(LogIndex(9)),
             purged: Some(PurgeMark { index: LogIndex(7), term: Term(2), note: Bytes::from_static(b"note") }),
             vote: Some(Bytes::from_static(b"vote")),

@@ -179,6 +179,14 @@ impl BodyIndex {
         keys.get(chunks_max).copied()
     }
 
+    /// Removes all, and hands them over.
+    pub(crate) fn drain(&mut self, mut removed: impl FnMut(Slot)) {
+        for chunk in std::mem::take(&mut self.chunks).into_values() {
+            chunk.slots.into_iter().for_each(&mut removed);
+        }
+        self.len = 0;
+    }
+
     fn insert_alone(&mut self, id: MessageId, slot: Slot) {
         let mut chunk = Chunk::new(id.index);
         chunk.insert(0, id.index, slot);

@@ -25,6 +25,26 @@ impl Maintenance {
     }
 }
 
+impl Maintenance {
+    /// Removes the snapshot files of one partition whose removal is durable. Whether there was one.
+    pub(super) fn discard(&mut self) -> Result<bool, Error> {
+        let partition = {
+            let mut engine = self.inner.lock();
+            let durable = engine.queue.durable;
+            let Some((_, partition)) = engine.discarded.pop_front_if(|(since, _)| *since <= durable) else {
+                return Ok(false);
+            };
+            // It may have begun anew; then what is left over goes with the next start.
+            if engine.partitions.get(&partition).is_some_and(|found| !found.is_removed) {
+                return Ok(true);
+            }
+            partition
+        };
+        let done = crate::snapshot::remove_files(&*self.inner.disk, partition);
+        self.settle("snapshots of a removed partition", done)
+    }
+}
+
 /// A segment that is dead, with all that made it so on disk, and that nobody reads.
 fn next_dead(engine: &mut Engine) -> Option<u32> {
     let (submitted, durable) = (engine.queue.submitted, engine.queue.durable);
@@ -43,9 +63,12 @@ fn next_dead(engine: &mut Engine) -> Option<u32> {
 impl Engine {
     /// Forgets removed partitions of which no segment has anything any more.
     fn drop_removed_partitions(&mut self) {
-        let Self { partitions, segments, .. } = self;
+        let Self { partitions, segments, discarded, .. } = self;
         partitions.retain(|id, partition| {
-            let is_needed = || segments.iter().any(|(_, segment)| segment.partitions.binary_search(id).is_ok());
+            let is_needed = || {
+                segments.iter().any(|(_, segment)| segment.partitions.binary_search(id).is_ok())
+                    || discarded.iter().any(|(_, discarded)| discarded == id)
+            };
             !partition.is_removed || partition.state_segment != 0 || is_needed()
         });
     }

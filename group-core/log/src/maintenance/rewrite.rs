@@ -168,7 +168,8 @@ impl Maintenance {
             let is_elsewhere = engine
                 .segments
                 .iter()
-                .any(|(other, found)| other != segment && found.partitions.binary_search(&id).is_ok());
+                .any(|(other, found)| other != segment && found.partitions.binary_search(&id).is_ok())
+                || engine.discarded.iter().any(|(_, discarded)| *discarded == id);
             let is_removed = engine.partitions.get(&id).is_some_and(|partition| partition.is_removed);
             if is_removed && !is_elsewhere {
                 // Nothing is left that it would have to make void.

@@ -27,6 +27,8 @@ pub(super) enum Condition {
     Unpurged(LogIndex),
     /// If the partition's marks were not written again after this record.
     NewestState(u64),
+    /// When somebody needs it, which is asked later.
+    WhenNeeded,
 }
 
 /// See the file's head.
@@ -148,6 +150,7 @@ impl Doubts {
                 Condition::Always => true,
                 Condition::Unpurged(index) => purged.is_none_or(|purged| purged.index < *index),
                 Condition::NewestState(chain) => state_chain(damage.partition) < *chain,
+                Condition::WhenNeeded => false,
             };
             if matters {
                 fatal.entry(damage.partition).or_insert_with(|| damage.clone());

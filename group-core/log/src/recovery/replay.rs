@@ -90,8 +90,7 @@ impl<'a> Replay<'a> {
         if found.verdict == Verdict::HeadDamaged {
             let condition = match header.kind {
                 Kind::State => Condition::NewestState(header.chain),
-                // Their bodies are missed when somebody needs them.
-                Kind::Bodies => Condition::Unpurged(LogIndex(u64::MAX)),
+                Kind::Bodies => Condition::WhenNeeded,
                 _ => Condition::Unpurged(LogIndex(header.index)),
             };
             self.doubts.add(condition, Damage { what: "a record is damaged", ..at });
@@ -111,9 +110,8 @@ impl<'a> Replay<'a> {
                 if let Some(partition) = self.engine.partitions.get_mut(&header.partition) {
                     partition.doubtful.push((MessageId { index, position }, damage.clone()));
                 }
-                let condition =
-                    if header.kind == Kind::Entry { Condition::Unpurged(index) } else { BODY_OF_PURGED };
-                self.doubts.add(condition, damage);
+                let is_entry = header.kind == Kind::Entry;
+                self.doubts.add(if is_entry { Condition::Unpurged(index) } else { Condition::WhenNeeded }, damage);
             }
         }
     }
@@ -152,6 +150,7 @@ impl<'a> Replay<'a> {
         }
         // What is appended takes the place of what had its index; the mark that truncated it may be gone.
         partition.truncate(index, segments);
+        partition.drop_bodies_of(index, segments);
         partition.doubtful.retain(|(message, _)| message.index < index);
         if let Some(last) = partition.last()
             && last.0 + 1 < index.0
@@ -201,7 +200,7 @@ impl<'a> Replay<'a> {
         partition.state_segment = segment;
         self.state_chains.insert(id, chain);
         if state.is_removed {
-            partition.wipe(segments);
+            partition.wipe(state.birth, segments);
             self.doubts.clear(id);
             return;
         }
@@ -222,12 +221,9 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Damage of a body that was moved: it matters when somebody needs it, which is asked later.
-const BODY_OF_PURGED: Condition = Condition::NewestState(0);
-
 /// Makes a partition's marks what `state` says.
 fn restore(partition: &mut Partition, state: &State, segments: &mut crate::engine::Segments) {
-    partition.is_removed = false;
+    (partition.is_removed, partition.birth) = (false, state.birth);
     let first = state.last.map_or(LogIndex(0), |last| LogIndex(last.0.saturating_add(1)));
     partition.truncate(first, segments);
     partition.vote.clone_from(&state.vote);

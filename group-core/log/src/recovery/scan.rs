@@ -52,9 +52,10 @@ impl Scan {
             match found {
                 Some(mark) if mark.kind == Kind::Batch => {
                     if !self.batch(mark, is_last, replay) {
-                        // Whatever is behind was not confirmed, unless an end says that it was cut off before.
-                        let is_ended = self.next_mark(self.at + length_u32(BLOCK_BYTES)).is_some();
-                        return self.finish(is_ended, !is_ended);
+                        // Whatever is behind was not confirmed. An end may say that it was cut off before.
+                        let end = self.next_mark(self.at.saturating_add(length_u32(BLOCK_BYTES)));
+                        self.number = end.as_ref().map_or(self.number, |(_, end)| end.number);
+                        return self.finish(end.is_some(), end.is_none());
                     }
                 }
                 Some(mark) => {
@@ -90,14 +91,21 @@ impl Scan {
         let next = start.saturating_add(length_u32(round_up(extent, BLOCK_BYTES)));
         let place = Place { offset: start.saturating_add(length_u32(mark.size_bytes())), ..self.place(start) };
         let length = extent.saturating_sub(mark.size_bytes());
-        let is_sound = walk(self.window.bytes(place.offset, length), place).is_sound();
-        if !is_sound && self.is_torn(start, is_last) {
-            return false;
-        }
         self.begin_batch(mark.number, replay);
-        let walk = walk(self.window.bytes(place.offset, length), place);
-        for found in &walk.found {
-            replay.apply(self.segment, found);
+        let is_sound = {
+            let walk = walk(self.window.bytes(place.offset, length), place);
+            let is_sound = walk.is_sound();
+            if is_sound {
+                walk.found.iter().for_each(|found| replay.apply(self.segment, found));
+            }
+            is_sound
+        };
+        if !is_sound {
+            if self.is_torn(start, is_last) {
+                return false;
+            }
+            let walk = walk(self.window.bytes(place.offset, length), place);
+            walk.found.iter().for_each(|found| replay.apply(self.segment, found));
         }
         replay.check_ends(self.segment, start, &mark.own);
         self.previous = mark.own;

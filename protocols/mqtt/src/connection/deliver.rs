@@ -48,6 +48,7 @@ impl Connection {
             qos,
             retain,
             is_retained: delivery.retained,
+            redelivered: delivery.redelivered,
             delivery_count: delivery.delivery_count,
         };
         if self.session.waiting.is_empty() && self.has_place() {
@@ -122,7 +123,7 @@ impl Connection {
     /// QoS 1 or 2, for the first time.
     fn send(&mut self, now: Timestamp, outgoing: Outgoing, matched: &Matched) {
         let Some(packet_id) = self.session.ring.next_id() else { return };
-        let copy = copy(&outgoing, matched, packet_id, false);
+        let copy = copy(&outgoing, matched, packet_id, outgoing.redelivered);
         match self.wire.publish(now, &copy) {
             Ok(()) => self.session.ring.push(outgoing),
             Err(why) => {

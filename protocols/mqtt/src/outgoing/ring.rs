@@ -160,6 +160,7 @@ mod tests {
             qos: 1,
             retain: false,
             is_retained: false,
+            redelivered: false,
             delivery_count: 0,
         }
     }

@@ -135,6 +135,7 @@ mod tests {
             qos: 1,
             retain: is_retained,
             is_retained,
+            redelivered: false,
             delivery_count: 0,
         }
     }

@@ -73,7 +73,7 @@ async fn run(dying: &[usize]) -> Result<Ledger, Failure> {
                     waiting_to_die -= 1;
                     if waiting_to_die == 0 {
                         say(&format!("{} of {MESSAGES} were taken when the members died", ledger.distinct()));
-                        crew.cut(dying).await;
+                        cut(&broker, &mut crew, dying).await?;
                     }
                 }
             },
@@ -85,6 +85,25 @@ async fn run(dying: &[usize]) -> Result<Ledger, Failure> {
         ledger.enter(receipt)?;
     }
     Ok(ledger)
+}
+
+/// Cuts the cables of `dying`, the last one first: that is the NATS member, and the broker has noticed its death before
+/// the others die. What they held goes back and must not be handed to a member that is about to die, where it would be
+/// settled, and lost with it.
+async fn cut(broker: &Broker, crew: &mut Crew, dying: &[usize]) -> Outcome {
+    let mut left = group::show(broker, GROUP).await?.members.len();
+    for index in dying.iter().rev() {
+        crew.cut(&[*index]).await;
+        left -= 1;
+        let mut asked = 0;
+        while group::show(broker, GROUP).await?.members.len() > left {
+            asked += 1;
+            assert!(asked < ASKED_MAX, "the broker does not notice the death of member {index}");
+            // A member's end has no event for onlookers.
+            tokio::time::sleep(ASKED_EVERY).await;
+        }
+    }
+    Ok(())
 }
 
 /// Returns when the group has no message left, waiting or handed out.

@@ -1,0 +1,136 @@
+//! Opening the log: recovery, ending what a crash left open, and files to go on with.
+
+use std::{collections::VecDeque, io, sync::Arc};
+
+use super::Wal;
+use crate::{
+    Error, Maintenance, Options, Recovery, Writer,
+    disk::{Disk, is_full},
+    engine::{Engine, Pool, Ready},
+    files,
+    format::{Kind, Mark, Place},
+    inner::Inner,
+    names::{self, FileKind},
+    recovery, snapshot,
+    writer::{make, write_end},
+};
+
+/// An open log. Writer and maintenance must be driven: by threads ([`Writer::spawn`], [`Maintenance::spawn`]) or step
+/// by step.
+#[derive(Debug)]
+pub struct Opened {
+    /// The handle.
+    pub wal: Wal,
+    /// Writes what is submitted.
+    pub writer: Writer,
+    /// Does the rest.
+    pub maintenance: Maintenance,
+    /// What was found.
+    pub recovery: Recovery,
+}
+
+impl Wal {
+    /// Opens the log on a disk, or makes it on an empty one.
+    ///
+    /// # Errors
+    /// It is another's, cannot be read at all, or there is no room for anything.
+    pub fn open(options: Options, disk: Arc<dyn Disk>) -> Result<Opened, Error> {
+        options.check()?;
+        let names = disk.list().map_err(|error| Error::io("the log's directory", &error))?;
+        let found: Vec<FileKind> = names.iter().filter_map(|name| names::kind_of(name)).collect();
+        let mut engine = Engine::new(&options);
+        let segments: Vec<u32> = numbers(&found, |kind| if let FileKind::Segment(number) = kind { Some(number) } else { None });
+        let mut tail = recovery::recover(&*disk, &options, &segments, &mut engine)?;
+        end_open_segment(&mut tail)?;
+        snapshot::load(&*disk, options.identity, &found, &mut engine)?;
+        prepare_pool(&*disk, &options, &found, &tail.unused, &mut engine.pool)?;
+        let first = take_first(&*disk, &options, &mut engine.pool)?;
+        let inner = Inner::new(disk, options, engine);
+        let writer = Writer::new(Arc::clone(&inner), first, tail.number + 1);
+        let maintenance = Maintenance::new(Arc::clone(&inner));
+        Ok(Opened { wal: Self { inner }, writer, maintenance, recovery: tail.recovery })
+    }
+}
+
+fn numbers(found: &[FileKind], of: impl Fn(FileKind) -> Option<u32>) -> Vec<u32> {
+    found.iter().filter_map(|kind| of(*kind)).collect()
+}
+
+/// Ends the segment that was written last, so that whatever is torn behind its end is never looked at again.
+fn end_open_segment(tail: &mut recovery::Tail) -> Result<(), Error> {
+    let Some((scanned, segment, salt, file)) = tail.open.take() else { return Ok(()) };
+    tail.number += 1;
+    let (extent, previous) = (scanned.end, scanned.previous);
+    let end = Mark { kind: Kind::End, number: tail.number, extent, own: Vec::new(), previous };
+    let place = Place { segment, salt, offset: extent };
+    write_end(&*file, &end, place).map_err(|error| Error::io(&names::segment(segment), &error))
+}
+
+/// Gathers the files that can be used again, and makes the reserve.
+fn prepare_pool(
+    disk: &dyn Disk,
+    options: &Options,
+    found: &[FileKind],
+    unused: &[u32],
+    pool: &mut Pool,
+) -> Result<(), Error> {
+    let all = numbers(found, |kind| match kind {
+        FileKind::Segment(number) | FileKind::Spare(number) => Some(number),
+        _ => None,
+    });
+    pool.begin(all.iter().max().map_or(1, |last| last.saturating_add(1)), options.seed);
+    pool.has_ballast = found.contains(&FileKind::Ballast);
+    let mut spares: VecDeque<u32> =
+        numbers(found, |kind| if let FileKind::Spare(number) = kind { Some(number) } else { None }).into();
+    for number in unused {
+        let name = names::segment(*number);
+        disk.rename(&name, &names::spare(*number)).map_err(|error| Error::io(&name, &error))?;
+        spares.push_back(*number);
+    }
+    if !unused.is_empty() {
+        disk.sync_directory().map_err(|error| Error::io("the log's directory", &error))?;
+    }
+    for number in spares {
+        let name = names::spare(number);
+        let size = disk.open(&name).and_then(|file| file.size_bytes());
+        if size.map_err(|error| Error::io(&name, &error))? == u64::from(options.segment_bytes) {
+            pool.spares.push_back(number);
+        } else {
+            disk.remove(&name).map_err(|error| Error::io(&name, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// The segment to begin with; and as many as are kept back for a full disk.
+fn take_first(disk: &dyn Disk, options: &Options, pool: &mut Pool) -> Result<Ready, Error> {
+    let first = match obtain(disk, options, pool) {
+        Ok(ready) => ready,
+        Err(error) if is_full(&error) => return Err(Error::DiskFull),
+        Err(error) => return Err(Error::io("a new segment", &error)),
+    };
+    while pool.ready.len() < options.reserve_segments {
+        match obtain(disk, options, pool) {
+            Ok(ready) => pool.ready.push_back(ready),
+            Err(error) if is_full(&error) => {
+                pool.is_full = true;
+                break;
+            }
+            Err(error) => return Err(Error::io("a new segment", &error)),
+        }
+    }
+    Ok(first)
+}
+
+/// A segment made of a spare file, or a new one.
+fn obtain(disk: &dyn Disk, options: &Options, pool: &mut Pool) -> io::Result<Ready> {
+    let number = pool.next();
+    match pool.spares.pop_front() {
+        Some(spare) => {
+            let name = names::spare(spare);
+            let file = disk.open(&name)?;
+            files::make_ready(disk, &name, file, number, options)
+        }
+        None => make(disk, number, options),
+    }
+}

@@ -42,7 +42,8 @@ pub(crate) async fn authenticate(
     // An unknown user takes as long as a wrong password.
     let is_right = tokio::task::spawn_blocking(move || {
         let Some(hash) = hash else { return Ok(hash_password(&password).is_err()) };
-        PasswordHash::new(&hash).map(|hash| hasher()?.verify_password(&password, &hash)).and_then(|result| match result {
+        PasswordHash::new(&hash).map(|hash| hasher()?.verify_password(&password, &hash)).and_then(|result| match result
+        {
             Ok(()) => Ok(true),
             Err(argon2::password_hash::Error::Password) => Ok(false),
             Err(error) => Err(error),

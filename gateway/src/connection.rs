@@ -98,6 +98,9 @@ impl<E: Endpoint> ConnectionTask<E> {
         }
         loop {
             self.round(now)?;
+            if let Some(crowded) = self.service.take_crowded() {
+                crowded.pause_for().await;
+            }
             if self.endpoint.is_closing() {
                 // The client reads the last bytes as "it is all done": what was its own alone must be gone by then.
                 self.service.delete_exclusive_groups().await;
@@ -237,8 +240,7 @@ impl<E: Endpoint> ConnectionTask<E> {
             return Ok(true);
         }
         let owns_input = !self.input.is_empty();
-        let mut buffer =
-            if owns_input { std::mem::take(&mut self.input) } else { READ_BUFFER.with(RefCell::take) };
+        let mut buffer = if owns_input { std::mem::take(&mut self.input) } else { READ_BUFFER.with(RefCell::take) };
         buffer.reserve(READ_BYTES);
         let read = match self.stream.try_read_buf(&mut buffer) {
             Ok(read) => read,

@@ -78,7 +78,8 @@ async fn read_more(stream: &TcpStream, first: &mut BytesMut) -> Option<()> {
 
 /// Bytes that cannot be the beginning of a NATS client, but of another protocol that this port takes.
 pub(crate) fn is_not_nats(first: &[u8]) -> bool {
-    matches!(classify(first), Classified::Is(Spoken::Amqp | Spoken::Mqtt | Spoken::Http)) || first.first() == Some(&0x16)
+    matches!(classify(first), Classified::Is(Spoken::Amqp | Spoken::Mqtt | Spoken::Http))
+        || first.first() == Some(&0x16)
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -97,7 +98,8 @@ fn classify(first: &[u8]) -> Classified {
     for (spoken, words) in words {
         for word in words {
             let common = word.len().min(first.len());
-            let equal = first.get(..common).is_some_and(|part| part.eq_ignore_ascii_case(word.get(..common).unwrap_or(&[])));
+            let equal =
+                first.get(..common).is_some_and(|part| part.eq_ignore_ascii_case(word.get(..common).unwrap_or(&[])));
             if equal && common == word.len() {
                 return Classified::Is(spoken);
             }

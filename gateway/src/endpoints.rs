@@ -33,7 +33,12 @@ pub(crate) fn mqtt(node: &Node, id: ConnectionId) -> braid_mqtt::Connection {
     braid_mqtt::Connection::new(node.broker.clock.now(), options)
 }
 
-pub(crate) fn nats(node: &Node, id: ConnectionId, local: Option<SocketAddr>, peer: SocketAddr) -> braid_nats::Connection {
+pub(crate) fn nats(
+    node: &Node,
+    id: ConnectionId,
+    local: Option<SocketAddr>,
+    peer: SocketAddr,
+) -> braid_nats::Connection {
     let settings = &node.config.nats;
     let name = node_name(node);
     let options = braid_nats::Options {

@@ -89,7 +89,8 @@ impl Node {
         }
         let mut outbox = Outbox::default();
         routes.deliver_directly(message, &mut outbox, 0);
-        self.broker.counters.messages_dropped_slow_total.add(outbox.flush() as u64);
+        let (dropped, _) = outbox.flush();
+        self.broker.counters.messages_dropped_slow_total.add(dropped as u64);
     }
 
     /// Keeps a message that was published with MQTT's retain flag. Returns false at the limits.
@@ -116,8 +117,7 @@ impl Node {
                 }
                 PartitionNote::Expired(group) => (group, true),
             };
-            if goes && let Err(refusal) = self.delete_group(group, true, false).await
-            {
+            if goes && let Err(refusal) = self.delete_group(group, true, false).await {
                 tracing::debug!(%refusal, ?group, "an unused group stays");
             }
         }

@@ -142,16 +142,11 @@ pub(crate) async fn open_shared(
     filter: &Filter,
     logged: bool,
 ) -> Result<(), Refusal> {
-    let filter_text = filter.to_notation(Protocol::Mqtt).map_err(|error| {
-        Refusal::new(RefusalKind::NotAllowed, format!("the filter has no MQTT notation: {error}"))
-    })?;
-    let command = Command::OpenShared {
-        vhost: vhost.clone(),
-        share: share.clone(),
-        filter: filter.clone(),
-        filter_text,
-        logged,
-    };
+    let filter_text = filter
+        .to_notation(Protocol::Mqtt)
+        .map_err(|error| Refusal::new(RefusalKind::NotAllowed, format!("the filter has no MQTT notation: {error}")))?;
+    let command =
+        Command::OpenShared { vhost: vhost.clone(), share: share.clone(), filter: filter.clone(), filter_text, logged };
     node.commit(command).await.map(|_| ())
 }
 

@@ -183,13 +183,15 @@ impl Routes {
                 }
             }
         });
-        self.plain = plain.into_iter().map(|(mailbox, ids, no_local)| PlainTarget::new(mailbox, &ids, no_local)).collect();
+        self.plain =
+            plain.into_iter().map(|(mailbox, ids, no_local)| PlainTarget::new(mailbox, &ids, no_local)).collect();
     }
 }
 
 impl PlainTarget {
     fn new(mailbox: Arc<Mailbox>, subscriptions: &[SubscriptionId], no_local: bool) -> Self {
-        let (first, rest) = subscriptions.split_first().map_or((SubscriptionId(0), &[][..]), |(first, rest)| (*first, rest));
+        let (first, rest) =
+            subscriptions.split_first().map_or((SubscriptionId(0), &[][..]), |(first, rest)| (*first, rest));
         Self { mailbox, subscription: first, others: (!rest.is_empty()).then(|| Arc::from(rest)), no_local }
     }
 }
@@ -223,10 +225,9 @@ fn headers_of(message: &Message) -> Headers {
 fn refusal(error: RouteError, exchange: &[u8], vhost: &[u8]) -> Refusal {
     match error {
         RouteError::NoVhost => Refusal::new(RefusalKind::NotFound, format!("no vhost '{}'", show(vhost))),
-        RouteError::NoExchange => Refusal::new(
-            RefusalKind::NotFound,
-            format!("no exchange '{}' in vhost '{}'", show(exchange), show(vhost)),
-        ),
+        RouteError::NoExchange => {
+            Refusal::new(RefusalKind::NotFound, format!("no exchange '{}' in vhost '{}'", show(exchange), show(vhost)))
+        }
         RouteError::Internal => Refusal::new(
             RefusalKind::AccessRefused,
             format!("cannot publish to internal exchange '{}' in vhost '{}'", show(exchange), show(vhost)),

@@ -23,7 +23,7 @@ use crate::node::Node;
 
 /// Why a node could not start or go on.
 #[derive(Debug, thiserror::Error)]
-pub enum ServerError {
+pub(crate) enum ServerError {
     /// The data directory cannot be used: the operator has to act.
     #[error("data directory {path}: {source}")]
     DataDirectory {
@@ -59,12 +59,13 @@ pub enum ServerError {
 ///
 /// # Errors
 /// The node cannot start.
-pub async fn serve(config: Config) -> Result<(), ServerError> {
+pub(crate) async fn serve(config: Config) -> Result<(), ServerError> {
     let node = start(config).await?;
     let (stop, stopped) = watch::channel(false);
     let http = HttpService::new(Arc::new(Inspection::new(Arc::clone(&node))));
     let open = Arc::new(AtomicUsize::new(0));
-    let acceptor = Acceptor { node: Arc::clone(&node), http: http.clone(), stop: stopped.clone(), open: Arc::clone(&open) };
+    let acceptor =
+        Acceptor { node: Arc::clone(&node), http: http.clone(), stop: stopped.clone(), open: Arc::clone(&open) };
     let listen = node.config.listen.clone();
     let protocols = [
         ("amqp", "listen.amqp", &listen.amqp, Takes::Only(Protocol::Amqp)),
@@ -126,7 +127,8 @@ async fn start(config: Config) -> Result<Arc<Node>, ServerError> {
 async fn bind(name: &str, key: &'static str, addresses: &Addresses) -> Result<Vec<TcpListener>, ServerError> {
     let mut listeners = Vec::new();
     for address in addresses.iter().copied() {
-        let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { key, address, source })?;
+        let listener =
+            TcpListener::bind(address).await.map_err(|source| ServerError::Listen { key, address, source })?;
         let bound = listener.local_addr().map_err(|source| ServerError::Listen { key, address, source })?;
         say(&format!("listening {name} {bound}"))?;
         listeners.push(listener);

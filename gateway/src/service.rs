@@ -65,6 +65,8 @@ pub(crate) struct Service {
     hungry: Vec<u32>,
     in_flight_bytes_max: usize,
     published: u64,
+    /// A subscriber that this publisher is about to outrun.
+    crowded: Option<Arc<Mailbox>>,
 }
 
 /// Tasks of this round for one partition.
@@ -103,6 +105,7 @@ impl Service {
             hungry: Vec::new(),
             in_flight_bytes_max,
             published: 0,
+            crowded: None,
         }
     }
 
@@ -189,7 +192,10 @@ impl Service {
             }
         }
         if !self.outbox.is_empty() {
-            self.node.broker.counters.messages_dropped_slow_total.add(self.outbox.flush() as u64);
+            let (dropped, crowded) = self.outbox.flush();
+            self.node.broker.counters.messages_dropped_slow_total.add(dropped as u64);
+            // A connection that is its own subscriber must not wait for itself.
+            self.crowded = crowded.filter(|crowded| !Arc::ptr_eq(crowded, &self.mailbox));
         }
         if self.published > 0 {
             self.node.broker.counters.messages_published_total.add(self.published);
@@ -200,6 +206,11 @@ impl Service {
     /// The socket may be read: not too much waits.
     pub(crate) fn wants_input(&self) -> bool {
         self.parked_bytes < PARKED_BYTES_MAX && self.parked.len() < PARKED_REQUESTS_MAX
+    }
+
+    /// A subscriber that should be waited for, shortly, before more is read.
+    pub(crate) fn take_crowded(&mut self) -> Option<Arc<Mailbox>> {
+        self.crowded.take()
     }
 
     /// Requests wait for room, not for an operation: the task must be woken when there is some.
@@ -224,7 +235,7 @@ impl Service {
     fn carry_out(&mut self, request: Request) {
         match request {
             Request::Publish(publish) => self.publish(publish),
-            Request::Subscribe(subscribe) => self.subscribe(*subscribe),
+            Request::Subscribe(subscribe) => self.subscribe(&subscribe),
             Request::Unsubscribe { ticket, subscription, unacked } => self.unsubscribe(ticket, subscription, unacked),
             Request::Get { ticket, group, settlement, on_loss } => self.get(ticket, &group, settlement, on_loss),
             Request::OpenSession(open) => {
@@ -233,10 +244,9 @@ impl Service {
                 node.sessions.open(&node, &self.vhost, &self.mailbox, open);
             }
             Request::OpenVhost { ticket, name } => self.open_vhost(ticket, name),
-            Request::Settle { .. }
-            | Request::SetWindow { .. }
-            | Request::DiscardWill
-            | Request::EndSession { .. } => self.request(request),
+            Request::Settle { .. } | Request::SetWindow { .. } | Request::DiscardWill | Request::EndSession { .. } => {
+                self.request(request);
+            }
             operation @ (Request::Authenticate(_)
             | Request::DeclareExchange(_)
             | Request::DeleteExchange { .. }

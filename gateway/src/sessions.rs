@@ -142,9 +142,7 @@ impl Sessions {
 
     /// A filter feeds the session's group from now on. Says whether it did before.
     pub(crate) fn add_interest(&self, name: &SessionName, subscription: SubscriptionId, filter: Filter) -> bool {
-        self.sessions
-            .get_mut(name)
-            .is_some_and(|mut session| session.interests.insert(subscription, filter).is_some())
+        self.sessions.get_mut(name).is_some_and(|mut session| session.interests.insert(subscription, filter).is_some())
     }
 
     /// It does not any more. Says which filter, if it did.
@@ -255,9 +253,8 @@ impl Sessions {
     }
 
     fn remove_if_over(&self, name: &SessionName) {
-        self.sessions.remove_if(name, |_, session| {
-            session.live.is_none() && session.state.is_none() && session.will.is_none()
-        });
+        self.sessions
+            .remove_if(name, |_, session| session.live.is_none() && session.state.is_none() && session.will.is_none());
     }
 
     /// Ends the session: its group, its interest and what it held. (A will that waits goes on waiting, as in Mosquitto.)

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use braid_broker::{Answer, Interest, InterestKey, Item, Mailbox, OnLoss, QueueKey, Submission, Subscriber, Task};
-use braid_catalog::{Catalog, GroupRow, GroupKind, StorageClass};
+use braid_catalog::{Catalog, GroupKind, GroupRow, StorageClass};
 use braid_machine::{Command, Credit, MemberConfig, Owner};
 use braid_types::{Filter, GroupId, Outcome, PartitionId, Protocol, Settlement, SubscriptionId, UnackedOnEnd};
 use bytes::Bytes;

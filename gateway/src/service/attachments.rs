@@ -6,8 +6,8 @@ use braid_broker::limits::{HAND_OFF_CREDIT_BYTES, HAND_OFF_CREDIT_MESSAGES};
 use braid_broker::{Answer, OnLoss};
 use braid_machine::{Command, Refused, Taken};
 use braid_types::{
-    Completion, Delivery, DeliveryId, DeliveryKey, Event, GroupId, MemberId, Message, Outcome, PartitionId,
-    Settlement, SubscriptionId, Ticket, UnackedOnEnd,
+    Completion, Delivery, DeliveryId, DeliveryKey, Event, GroupId, MemberId, Message, Outcome, PartitionId, Settlement,
+    SubscriptionId, Ticket, UnackedOnEnd,
 };
 use bytes::Bytes;
 use smallvec::SmallVec;

@@ -52,9 +52,11 @@ impl Service {
             Request::DeclareExchange(request) => self.run(Pending::Answer, request.ticket, async move {
                 operations::declare_exchange(&caller, *request).await
             }),
-            Request::DeleteExchange { ticket, name, if_unused } => self.run(Pending::Answer, ticket, async move {
-                operations::delete_exchange(&caller, name, if_unused).await
-            }),
+            Request::DeleteExchange { ticket, name, if_unused } => {
+                self.run(Pending::Answer, ticket, async move {
+                    operations::delete_exchange(&caller, name, if_unused).await
+                });
+            }
             Request::DeclareGroup(request) => {
                 let exclusive_groups = Arc::clone(&self.exclusive_groups);
                 self.run(Pending::Answer, request.ticket, async move {
@@ -72,15 +74,13 @@ impl Service {
                     operations::delete_group(&caller, &name, if_unused, if_empty).await
                 });
             }
-            Request::PurgeGroup { ticket, name } => self.run(Pending::Answer, ticket, async move {
-                operations::purge_group(&caller, &name).await
-            }),
-            Request::Bind(request) => self.run(Pending::Answer, request.ticket, async move {
-                operations::bind(&caller, *request, true).await
-            }),
-            Request::Unbind(request) => self.run(Pending::Answer, request.ticket, async move {
-                operations::bind(&caller, *request, false).await
-            }),
+            Request::PurgeGroup { ticket, name } => {
+                self.run(Pending::Answer, ticket, async move { operations::purge_group(&caller, &name).await });
+            }
+            Request::Bind(request) => self
+                .run(Pending::Answer, request.ticket, async move { operations::bind(&caller, *request, true).await }),
+            Request::Unbind(request) => self
+                .run(Pending::Answer, request.ticket, async move { operations::bind(&caller, *request, false).await }),
             other => tracing::error!(?other, "not an operation"),
         }
         // What was published before an operation must be in its partition before the operation looks at it.
@@ -98,7 +98,7 @@ impl Service {
         match pending {
             Some(Pending::JoinShare(join)) if is_good => {
                 let (request, share, filter) = *join;
-                self.join_share(&request, share, filter);
+                self.join_share(&request, &share, filter);
             }
             Some(Pending::JoinSession(join)) if is_good => {
                 let (request, filter, is_new) = *join;

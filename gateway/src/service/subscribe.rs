@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use braid_broker::{Interest, InterestKey, Item, Subscriber};
 use braid_types::{
-    Completion, Event, Filter, GroupId, PartitionId, Protocol, Refusal, RefusalKind, RetainedDelivery, Settlement, Source,
-    Subscribe, SubscriptionId, Ticket, UnackedOnEnd,
+    Completion, Event, Filter, GroupId, PartitionId, Protocol, Refusal, RefusalKind, RetainedDelivery, Settlement,
+    Source, Subscribe, SubscriptionId, Ticket, UnackedOnEnd,
 };
 use bytes::Bytes;
 
@@ -45,11 +45,11 @@ impl Subscription {
 }
 
 impl Service {
-    pub(super) fn subscribe(&mut self, request: Subscribe) {
+    pub(super) fn subscribe(&mut self, request: &Subscribe) {
         match &request.source {
             Source::Group { name } => {
                 let name = name.clone();
-                self.subscribe_by_name(&request, &name);
+                self.subscribe_by_name(request, &name);
             }
             Source::Filter { filter, share } => {
                 let filter = match Filter::from_notation(self.protocol, filter) {
@@ -60,19 +60,14 @@ impl Service {
                     }
                 };
                 match share.clone() {
-                    Some(share) => self.subscribe_shared(&request, share, filter),
-                    None => self.subscribe_alone(&request, filter),
+                    Some(share) => self.subscribe_shared(request, share, filter),
+                    None => self.subscribe_alone(request, filter),
                 }
             }
         }
     }
 
-    pub(super) fn unsubscribe(
-        &mut self,
-        ticket: Option<Ticket>,
-        subscription: SubscriptionId,
-        unacked: UnackedOnEnd,
-    ) {
+    pub(super) fn unsubscribe(&mut self, ticket: Option<Ticket>, subscription: SubscriptionId, unacked: UnackedOnEnd) {
         let existed = match self.subscriptions.remove(&subscription) {
             Some(Subscription::ByName { attachment }) => return self.detach(attachment, unacked, ticket),
             Some(Subscription::Shared { share, filter, attachment, .. }) => {
@@ -120,15 +115,11 @@ impl Service {
     }
 
     /// The shared group is open: join it.
-    pub(super) fn join_share(&mut self, request: &Subscribe, share: Bytes, filter: Filter) {
+    pub(super) fn join_share(&mut self, request: &Subscribe, share: &Bytes, filter: Filter) {
         if let Some(Subscription::Shared { .. }) = self.subscriptions.get(&request.subscription) {
-            self.drop_share_member(request.subscription, &share);
+            self.drop_share_member(request.subscription, share);
         }
-        let subscription = Subscription::Shared {
-            share: share.clone(),
-            filter: filter.clone(),
-            attachment: None,
-        };
+        let subscription = Subscription::Shared { share: share.clone(), filter: filter.clone(), attachment: None };
         self.subscriptions.insert(request.subscription, subscription);
         let live = Share {
             mailbox: Arc::clone(&self.mailbox),
@@ -139,7 +130,7 @@ impl Service {
             label: request.label.clone(),
             place: crate::shares::Place::DirectName,
         };
-        self.node.shares.join(&self.node, &self.vhost, &share, live);
+        self.node.shares.join(&self.node, &self.vhost, share, live);
     }
 
     fn subscribe_by_name(&mut self, request: &Subscribe, name: &Bytes) {
@@ -160,7 +151,7 @@ impl Service {
 
     fn subscribe_shared(&mut self, request: &Subscribe, share: Bytes, filter: Filter) {
         if self.protocol == Protocol::Nats {
-            self.join_share(request, share, filter);
+            self.join_share(request, &share, filter);
             return self.complete(request.ticket, Ok(Completion::Done));
         }
         let is_held = match &self.session {

@@ -141,15 +141,9 @@ impl InterestTable {
     }
 
     /// Calls `found` with each interest that matches.
-    pub fn for_each_match(
-        &self,
-        vhost: &Bytes,
-        address: &Address,
-        origin: Protocol,
-        mut found: impl FnMut(&Interest),
-    ) {
+    pub fn for_each_match(&self, vhost: &Bytes, address: &Address, origin: Protocol, mut found: impl FnMut(&Interest)) {
         if let Some(trie) = self.tries.read().get(vhost) {
-            trie.for_each_match_from(address, origin, |interest| found(interest));
+            trie.for_each_match_from(address, origin, &mut found);
         }
     }
 }

@@ -24,7 +24,7 @@ pub use clock::Clock;
 pub use counters::{Counter, Counters};
 pub use interest::{Interest, InterestKey, InterestTable, QueueKey, Subscriber};
 pub use listing::{GroupListing, MemberListing};
-pub use mailbox::{ConnectionInfo, Item, Mailbox, Overflow};
+pub use mailbox::{ConnectionInfo, Item, Mailbox, Overflow, Pushed};
 pub use memory::MemoryGauge;
 pub use outbox::Outbox;
 pub use partition::{Owned, PartitionHandle, PartitionNote};

@@ -13,7 +13,10 @@ use braid_types::{
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::limits::{MAILBOX_DIRECT_BYTES_MAX, MAILBOX_DIRECT_COUNT_MAX};
+use crate::limits::{
+    MAILBOX_CROWDED_BYTES, MAILBOX_CROWDED_COUNT, MAILBOX_DIRECT_BYTES_MAX, MAILBOX_DIRECT_COUNT_MAX,
+    PUBLISHER_PAUSE_MS,
+};
 
 /// What happens to a direct delivery for which the mailbox has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,12 +122,25 @@ pub enum Item {
     Event(Box<Event>),
 }
 
+/// What became of a batch of direct deliveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// Dropped because the client does not read.
+    pub dropped: usize,
+    /// So much waits that the publisher should pause ([`Mailbox::pause_for`]).
+    pub pauses: bool,
+}
+
 #[derive(Debug, Default)]
 struct Queue {
     items: Vec<Item>,
     direct_bytes: usize,
     direct_count: usize,
     is_closed: bool,
+    /// It was crowded when a publisher pushed; nobody has taken since.
+    is_crowded: bool,
+    /// A publisher has paused for it in vain; the next one does not.
+    is_stuck: bool,
 }
 
 /// The mailbox. Many write, the connection's task reads.
@@ -134,6 +150,7 @@ pub struct Mailbox {
     overflow: Overflow,
     queue: Mutex<Queue>,
     notify: Notify,
+    taken: Notify,
     in_flight_bytes: AtomicUsize,
     is_waiting_for_room: AtomicBool,
     next_attachment: std::sync::atomic::AtomicU32,
@@ -149,6 +166,7 @@ impl Mailbox {
             overflow,
             queue: Mutex::default(),
             notify: Notify::new(),
+            taken: Notify::new(),
             in_flight_bytes: AtomicUsize::new(0),
             is_waiting_for_room: AtomicBool::new(false),
             next_attachment: std::sync::atomic::AtomicU32::new(1),
@@ -199,14 +217,13 @@ impl Mailbox {
         self.notify.notify_one();
     }
 
-    /// Appends a batch of direct deliveries of `bytes` in all, emptying it. Returns how many were dropped because the
-    /// client does not read.
-    pub fn push_direct(&self, batch: &mut Vec<Item>, bytes: usize) -> usize {
+    /// Appends a batch of direct deliveries of `bytes` in all, emptying it.
+    pub fn push_direct(&self, batch: &mut Vec<Item>, bytes: usize) -> Pushed {
         let count = batch.len();
         let mut queue = self.queue.lock();
         if queue.is_closed {
             batch.clear();
-            return 0;
+            return Pushed::default();
         }
         let has_room = queue.direct_bytes.saturating_add(bytes) <= MAILBOX_DIRECT_BYTES_MAX
             && queue.direct_count.saturating_add(count) <= MAILBOX_DIRECT_COUNT_MAX;
@@ -227,9 +244,24 @@ impl Mailbox {
             }
             count
         };
+        let is_crowded = queue.direct_bytes >= MAILBOX_CROWDED_BYTES || queue.direct_count >= MAILBOX_CROWDED_COUNT;
+        queue.is_crowded |= is_crowded;
+        let pauses = is_crowded && !queue.is_stuck && !queue.is_closed;
         drop(queue);
         self.notify.notify_one();
-        dropped
+        Pushed { dropped, pauses }
+    }
+
+    /// Waits until the connection has taken what waits, but not for long: at most [`PUBLISHER_PAUSE_MS`].
+    pub async fn pause_for(&self) {
+        let taken = self.taken.notified();
+        if !self.queue.lock().is_crowded {
+            return;
+        }
+        let limit = std::time::Duration::from_millis(PUBLISHER_PAUSE_MS);
+        if tokio::time::timeout(limit, taken).await.is_err() {
+            self.queue.lock().is_stuck = true;
+        }
     }
 
     /// Has room for another direct delivery.
@@ -247,7 +279,14 @@ impl Mailbox {
         let mut queue = self.queue.lock();
         queue.direct_bytes = 0;
         queue.direct_count = 0;
-        std::mem::take(&mut queue.items)
+        queue.is_stuck = false;
+        let was_crowded = std::mem::take(&mut queue.is_crowded);
+        let items = std::mem::take(&mut queue.items);
+        drop(queue);
+        if was_crowded {
+            self.taken.notify_waiters();
+        }
+        items
     }
 
     /// Waits until something was pushed or room was made.

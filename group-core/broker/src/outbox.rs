@@ -38,16 +38,22 @@ impl Outbox {
         }
     }
 
-    /// Hands everything over. Returns how many deliveries were dropped because their receivers do not read.
-    pub fn flush(&mut self) -> usize {
+    /// Hands everything over. Returns how many deliveries were dropped because their receivers do not read, and a
+    /// receiver that the publisher should pause for.
+    pub fn flush(&mut self) -> (usize, Option<Arc<Mailbox>>) {
         let mut dropped = 0;
+        let mut crowded = None;
         for slot in &mut self.slots {
-            dropped += slot.mailbox.push_direct(&mut slot.items, slot.bytes);
+            let pushed = slot.mailbox.push_direct(&mut slot.items, slot.bytes);
+            dropped += pushed.dropped;
+            if pushed.pauses && crowded.is_none() {
+                crowded = Some(Arc::clone(&slot.mailbox));
+            }
         }
         self.slots.clear();
         self.by_connection.clear();
         self.last = None;
-        dropped
+        (dropped, crowded)
     }
 
     /// Nothing waits.

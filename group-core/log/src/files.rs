@@ -9,7 +9,7 @@ use crate::{
     Options,
     disk::{Disk, DiskFile, write_all},
     engine::Ready,
-    format::{BLOCK_BYTES, SegmentHeader},
+    format::SegmentHeader,
     names,
 };
 
@@ -22,9 +22,7 @@ pub(crate) fn make_ready(
     options: &Options,
 ) -> io::Result<Ready> {
     let size_bytes = options.segment_bytes;
-    let mut head = SegmentHeader { segment, salt, size_bytes, identity: options.identity }.encode();
-    // The first block of the data is zero until the first batch: so an unused segment is known without a search.
-    head.resize(head.len() + BLOCK_BYTES, 0);
+    let head = SegmentHeader { segment, salt, size_bytes, identity: options.identity }.encode();
     write_all(&*file, 0, &mut [IoSlice::new(&head)])?;
     file.sync_data()?;
     disk.rename(name, &names::segment(segment))?;

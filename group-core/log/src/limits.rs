@@ -21,8 +21,8 @@ pub const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Records in one batch. Bounds the table of its write.
 pub const RECORDS_PER_BATCH_MAX: usize = 1024;
 
-/// Partitions with records in one batch. Bounds the batch's mark, which names them all.
-pub const PARTITIONS_PER_BATCH_MAX: usize = 256;
+/// Partitions with records in one batch. Bounds the batch's mark, which names them all, to what fits into a block.
+pub const PARTITIONS_PER_BATCH_MAX: usize = 250;
 
 /// Bytes that wait for the writer at most. Beyond it appends with bodies are refused with `Busy`; whoever proposes must
 /// hold back before that. Records without bodies, and what is promised, may wait up to twice as much.

@@ -37,6 +37,10 @@ pub struct Recovery {
     /// Everything that was found damaged, also where nothing of it is needed any more. The partitions that it takes out
     /// of service say so when they are asked for anything.
     pub damages: Vec<Damage>,
+    /// Places (segment and byte) where it cannot be told whose records are lost. All partitions that cannot show that
+    /// they lost nothing there are out of service; one whose records were all there is not known any more, so a
+    /// partition that should be here and is not must not begin anew.
+    pub unattributed: Vec<(u32, u32)>,
     /// A batch that a crash had torn was cut off: segment and byte.
     pub torn_at: Option<(u32, u32)>,
     /// Segments that hold something.
@@ -139,10 +143,7 @@ fn examine(disk: &dyn Disk, options: &Options, segment: u32) -> Result<Examined,
         return Err(Error::NotOurs { file: name, why: "it was written by another node or disk".to_owned() });
     }
     let SegmentHeader { salt, size_bytes, .. } = header;
-    let mut window = Window::new(Arc::clone(&file), size_bytes);
-    if window.bytes(DATA_OFFSET, BLOCK_BYTES).iter().all(|byte| *byte == 0) {
-        return Ok(Examined::Unused);
-    }
+    let window = Window::new(Arc::clone(&file), size_bytes);
     let first = scan::Scan::new(window, segment, salt, 0).first_number();
     Ok(first.map_or(Examined::Unused, |number| Examined::Holds(Candidate { segment, salt, size_bytes, file, number })))
 }

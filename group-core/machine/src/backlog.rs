@@ -9,10 +9,11 @@ use braid_types::{Filter, Outcome, Timestamp};
 
 use crate::context::Context;
 use crate::delayed::Delayed;
-use crate::filters::{FilterSlot, Filters, Mask};
+use crate::filters::{FilterSlot, Filters};
+use crate::lane::Lane;
 use crate::message::HeldMessage;
-use crate::ready::{ClassIndex, Ready};
-use crate::{DropReason, GroupConfig};
+use crate::ready::{ClassIndex, ClassKey, Ready};
+use crate::{DropReason, GroupConfig, Strategy};
 
 /// What waits in a group.
 #[derive(Debug, Default)]
@@ -21,20 +22,29 @@ pub(crate) struct Backlog {
     pub(crate) ready: Ready,
     /// Distinct filters of present members.
     pub(crate) filters: Filters,
+    /// Each message is in the lane of its address.
+    in_lanes: bool,
     /// Messages that wait for their next try.
     pub(crate) delayed: Delayed,
 }
 
 impl Backlog {
-    /// Which filters match a message.
-    pub(crate) fn mask_of(&mut self, message: &HeldMessage) -> Mask {
-        self.filters.mask_of(message.address.as_ref())
+    /// An empty one, whose messages are in lanes if the strategy is by key.
+    pub(crate) fn new(strategy: Strategy) -> Self {
+        Self { in_lanes: strategy == Strategy::Key, ..Self::default() }
+    }
+
+    /// The class of a message.
+    pub(crate) fn class_of(&mut self, message: &HeldMessage) -> ClassKey {
+        let address = message.address.as_ref();
+        let lane = if self.in_lanes { Lane::of(address) } else { Lane::default() };
+        ClassKey { lane, mask: self.filters.mask_of(address) }
     }
 
     /// A message that was handed out, ahead of all that never were, in its old order.
     pub(crate) fn put_back(&mut self, message: HeldMessage) {
-        let mask = self.mask_of(&message);
-        self.ready.push_returned(mask, message);
+        let class = self.class_of(&message);
+        self.ready.push_returned(class, message);
     }
 
     /// Puts back the messages whose delay is over.

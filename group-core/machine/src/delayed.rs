@@ -22,6 +22,10 @@ impl Delayed {
         u64::try_from(self.by_time.len()).unwrap_or(u64::MAX)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_time.is_empty()
+    }
+
     /// A message that may be tried again at `due`.
     pub(crate) fn insert(&mut self, due: Timestamp, message: HeldMessage) {
         self.by_time.insert((due, message.id), message);

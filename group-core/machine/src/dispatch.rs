@@ -6,24 +6,24 @@
 
 use braid_types::MemberId;
 
-use crate::Effect;
 use crate::context::Context;
 use crate::fault::{Broken, Sound};
 use crate::group::Group;
 use crate::message::HeldMessage;
+use crate::ready::ClassIndex;
+use crate::{Effect, Strategy};
+
+mod by_key;
+
+pub(crate) use by_key::Owners;
 
 impl Group {
     /// Hands out all that can be handed out.
     pub(crate) fn dispatch(&mut self, context: &mut Context<'_>) -> Sound<()> {
         while !self.backlog.ready.is_empty() {
             self.backlog.drop_expired(context);
-            let takers = self.members.takers();
-            if takers.is_empty() {
-                break;
-            }
-            let Some(class) = self.backlog.ready.first_for(takers) else { break };
-            let (mask, head) = self.backlog.ready.peek(class).ok_or(Broken("a class with a head has no message"))?;
-            let member = self.members.next(mask, head).ok_or(Broken("nobody takes what somebody may take"))?;
+            let Some((class, member)) = self.next_pair()? else { break };
+            self.members.step_out(member)?;
             let message = self.backlog.pop(class).ok_or(Broken("a class with a head has no message"))?;
             self.hand_out(context, member, message)?;
         }
@@ -33,44 +33,65 @@ impl Group {
     /// Takes in a fresh message. When nothing waits before it and a member may take it, it goes there without having
     /// been queued: what a group does nearly always as long as its members keep up.
     pub(crate) fn take_in(&mut self, context: &mut Context<'_>, message: HeldMessage) -> Sound<()> {
-        let mask = self.backlog.mask_of(&message);
+        let class = self.backlog.class_of(&message);
         if self.backlog.ready.is_empty()
+            && self.config.strategy != Strategy::Key
             && !self.has_due(context.now())
             && !message.is_expired(context.now())
-            && let Some(member) = self.members.next(mask, message.id)
+            && let Some(member) = self.members.next(class.mask, message.id)
+            && self.members.step_out(member).is_ok()
         {
             return self.hand_out(context, member, message);
         }
-        self.backlog.ready.push_fresh(mask, message);
+        self.backlog.ready.push_fresh(class, message);
         Ok(())
     }
 
-    fn hand_out(&mut self, context: &mut Context<'_>, member: MemberId, mut message: HeldMessage) -> Sound<()> {
+    /// The next message, by its class, and who gets it.
+    fn next_pair(&mut self) -> Sound<Option<(ClassIndex, MemberId)>> {
+        let takers = self.members.takers();
+        if takers.is_empty() {
+            return Ok(None);
+        }
+        if self.config.strategy == Strategy::Key {
+            return Ok(self.next_by_key());
+        }
+        let Some(class) = self.backlog.ready.first_for(takers) else { return Ok(None) };
+        let (mask, head) = self.backlog.ready.peek(class).ok_or(Broken("a class with a head has no message"))?;
+        let member = self.members.next(mask, head).ok_or(Broken("nobody takes what somebody may take"))?;
+        Ok(Some((class, member)))
+    }
+
+    fn hand_out(&mut self, context: &mut Context<'_>, id: MemberId, mut message: HeldMessage) -> Sound<()> {
         let redelivered = message.acquired_count > 0;
         message.acquired_count = message.acquired_count.saturating_add(1);
-        let (id, delivery_count) = (message.id, message.delivery_count);
-        if self.members.get(member).is_none() {
-            self.backlog.put_back(message);
-            return Err(Broken("the service queue names a member that is not there"));
-        }
-        let receipt = self.members.hand_out(member, message, context.now())?;
+        let (message_id, delivery_count) = (message.id, message.delivery_count);
+        self.in_flight.add(id, &message);
+        let receipt = match self.members.hand_out(id, message, context.now()) {
+            Ok(receipt) => receipt,
+            Err(message) => {
+                self.in_flight.remove(&message);
+                self.backlog.put_back(message);
+                return Err(Broken("a member that stepped out is not there"));
+            }
+        };
         context.effects.push(Effect::Deliver {
             owner: receipt.owner,
             group: context.group,
-            member,
+            member: id,
             delivery: receipt.delivery,
-            message: id,
+            message: message_id,
             redelivered,
             delivery_count,
             settled: receipt.settled.is_some(),
         });
         match receipt.settled {
-            Some(message) => context.release(&message),
-            None => {
-                self.unacked += 1;
-                self.note_handing_out(context.now());
+            Some(message) => {
+                self.in_flight.remove(&message);
+                context.release(&message);
             }
+            None => self.note_handing_out(context.now()),
         }
-        Ok(())
+        receipt.lined_up
     }
 }

@@ -9,7 +9,9 @@ use braid_types::{MessageId, Timestamp};
 
 use crate::backlog::Backlog;
 use crate::context::Context;
+use crate::dispatch::Owners;
 use crate::fault::{Broken, Sound};
+use crate::in_flight::InFlight;
 use crate::members::Members;
 use crate::message::{HeldMessage, NEVER};
 use crate::publishers::Publishers;
@@ -26,8 +28,10 @@ pub(crate) struct Group {
     pub(crate) members: Members,
     /// The last message enqueued.
     pub(crate) newest: Option<MessageId>,
-    /// Messages that members hold.
-    pub(crate) unacked: u64,
+    /// What members hold.
+    pub(crate) in_flight: InFlight,
+    /// Who has which lane, where the strategy is by key.
+    pub(crate) owners: Owners,
     /// It has reached a length limit and takes no publishes until it has relaxed.
     pub(crate) rejects_publishes: bool,
     /// When it last had a member, a get or a declaration.
@@ -44,10 +48,11 @@ impl Group {
     /// A group without messages and members.
     pub(crate) fn new(config: GroupConfig) -> Self {
         Self {
-            backlog: Backlog::default(),
+            backlog: Backlog::new(config.strategy),
             members: Members::new(config.strategy, 0),
             newest: None,
-            unacked: 0,
+            in_flight: InFlight::new(config.strategy),
+            owners: Owners::default(),
             rejects_publishes: false,
             last_used: Timestamp(0),
             patient_until: NEVER,

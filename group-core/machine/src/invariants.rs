@@ -8,12 +8,14 @@ use alloc::vec::Vec;
 
 use braid_types::{DeliveryId, MessageId};
 
-use crate::Credit;
 use crate::filters::{FilterSlot, is_same};
 use crate::group::Group;
+use crate::in_flight::InFlight;
+use crate::lane::Lane;
 use crate::member::{Member, Presence, Role};
 use crate::members::Turn;
 use crate::partition::Partition;
+use crate::{Credit, Strategy};
 
 /// Checks all groups and what they share.
 ///
@@ -60,15 +62,24 @@ fn check_group(group: &Group) -> Result<(), String> {
     if group.fault.is_some() {
         return Ok(());
     }
-    check_places(group)?;
+    check_held(group)?;
     check_ready(group)?;
+    check_times(group)?;
+    check_length(group)?;
+    let may_go = if group.config.strategy == Strategy::Key {
+        group.has_next_by_key()
+    } else {
+        group.backlog.ready.first_for(group.members.takers()).is_some()
+    };
+    ensure(!may_go, "(2) a ready message could be handed out")
+}
+
+/// What does not hold by construction of a group that was restored from a snapshot.
+pub(crate) fn check_held(group: &Group) -> Result<(), String> {
+    check_places(group)?;
     check_filters(group)?;
     check_members(group)?;
-    check_times(group)?;
-    check_roles(group)?;
-    check_length(group)?;
-    let may_go = group.backlog.ready.first_for(group.members.takers());
-    ensure(may_go.is_none(), "(2) a ready message could be handed out")
+    check_roles(group)
 }
 
 fn check_places(group: &Group) -> Result<(), String> {
@@ -76,8 +87,13 @@ fn check_places(group: &Group) -> Result<(), String> {
     ids.sort_unstable();
     ensure(ids.is_sorted_by(|left, right| left < right), "(1) a message is in two places")?;
     ensure(ids.last().copied() <= group.newest, "a message is younger than the newest")?;
-    let unacked: usize = group.members.iter().map(|member| member.unacked.len()).sum();
-    ensure(u64::try_from(unacked) == Ok(group.unacked), "(5) unacked differs from its recount")
+    let mut in_flight = InFlight::new(group.config.strategy);
+    for member in group.members.iter() {
+        let mut held = member.unacked.iter();
+        let alone = held.all(|(_, handed_out)| in_flight.add(member.id, &handed_out.message));
+        ensure(alone, "(13) two members hold messages of one lane")?;
+    }
+    ensure(in_flight == group.in_flight, "(5) what is in flight differs from its recount")
 }
 
 fn check_roles(group: &Group) -> Result<(), String> {
@@ -87,9 +103,10 @@ fn check_roles(group: &Group) -> Result<(), String> {
         return ensure(roles.all(|role| role == Role::Active), "(11) a member stands by for nobody");
     }
     let chosen: Vec<&Member> = present.filter(|member| member.role != Role::Standby).collect();
-    let attached = group.members.iter().filter(|member| member.presence == Presence::Attached).count();
-    ensure(chosen.len() == usize::from(attached > 0), "(11) not one member is active")?;
-    ensure(chosen.iter().all(|member| member.presence == Presence::Attached), "(11) who is away is active")
+    let is_able = |member: &&Member| member.presence == Presence::Attached && member.overdue.is_empty();
+    let has_able = group.members.iter().any(|member| is_able(&member));
+    ensure(chosen.len() == usize::from(has_able), "(11) not one member is active")?;
+    ensure(chosen.iter().all(is_able), "(11) who is away or overdue is active")
 }
 
 fn check_length(group: &Group) -> Result<(), String> {
@@ -121,11 +138,17 @@ fn check_ready(group: &Group) -> Result<(), String> {
     }
     let counts = (ready.count(), ready.size_bytes(), ready.expiring());
     ensure(counts == (count, size_bytes, expiring), "(5) counts of ready messages differ from their recount")?;
-    ensure(ready.classes().is_sorted_by(|left, right| left.mask() < right.mask()), "(5) classes are out of order")?;
+    ensure(ready.classes().is_sorted_by(|left, right| left.key() < right.key()), "(5) classes are out of order")?;
     for class in ready.classes() {
         for message in class.returned().chain(class.fresh()) {
             let mask = message.address.as_ref().map_or(0, |address| group.backlog.filters.match_all(address));
-            ensure(mask == class.mask(), "(5) a message is in the wrong class")?;
+            let lane = if group.config.strategy == Strategy::Key {
+                Lane::of(message.address.as_ref())
+            } else {
+                Lane::default()
+            };
+            ensure(lane == class.key().lane, "(13) a message is in the wrong lane")?;
+            ensure(mask == class.key().mask, "(5) a message is in the wrong class")?;
         }
         ensure(class.returned().all(|message| message.acquired_count > 0), "(8) a fresh message among the returned")?;
         ensure(class.fresh().all(|message| message.acquired_count == 0), "(8) a returned message among the fresh")?;

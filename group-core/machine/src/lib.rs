@@ -32,7 +32,8 @@
 //! 10. What waits for a time is noted with that time or an earlier one, so that [`Partition::next_deadline`] is never late.
 //! 11. A group with a single active member sends to one member at a time, and to one if any is attached.
 //! 12. After each command a group is within its length limits, or takes no publishes.
-//! 13. The same log gives the same state, replies and effects, from the start or from any snapshot.
+//! 13. A group that dispatches by key has all unacked messages of one address with one member.
+//! 14. The same log gives the same state, replies and effects, from the start or from any snapshot.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm, clippy::float_arithmetic)]
@@ -51,7 +52,9 @@ mod fault;
 mod filters;
 mod group;
 mod hasher;
+mod in_flight;
 pub mod invariants;
+mod lane;
 pub mod limits;
 mod member;
 mod members;

@@ -42,8 +42,11 @@ pub const IDENTITY_BYTES_MAX: usize = 256;
 /// Levels of message priority; a higher priority is lowered to the highest level (SPEC section 3).
 pub const PRIORITY_LEVELS: u8 = 32;
 
-/// Slots that an emptied queue keeps for the next burst; beyond it memory is given back as the queue drains.
-pub(crate) const QUEUE_CAPACITY_KEPT: usize = 1_024;
+/// Messages of a chunk of a queue: 14 KiB.
+pub(crate) const CHUNK_MESSAGES: usize = 256;
+
+/// Slots that an emptied queue keeps, for the next message; beyond it the memory is given back.
+pub(crate) const QUEUE_CAPACITY_KEPT: usize = 32;
 
 /// Empty match classes that a group keeps for the next message, so that a class that runs empty with every message is
 /// not made anew with every message.

@@ -12,6 +12,7 @@
 //! [`Member::is_servable`]; a delivery of a `Granted` member is never unacked.
 
 use alloc::collections::BTreeSet;
+use core::mem;
 
 use braid_types::{DeliveryId, MemberId, Timestamp};
 
@@ -69,6 +70,8 @@ pub(crate) struct Member {
     pub(crate) overdue: BTreeSet<DeliveryId>,
     /// Its place in the service queue.
     pub(crate) turn: Option<Turn>,
+    /// What [`Member::may_own`] said when the member was last looked at.
+    pub(crate) owns: bool,
 }
 
 impl Member {
@@ -86,6 +89,7 @@ impl Member {
             unacked: Unacked::default(),
             overdue: BTreeSet::new(),
             turn: None,
+            owns: false,
         }
     }
 
@@ -96,7 +100,18 @@ impl Member {
 
     /// It could be handed a message now.
     pub(crate) fn is_servable(&self) -> bool {
-        self.presence == Presence::Attached && self.role == Role::Active && self.overdue.is_empty() && self.has_credit()
+        self.may_own() && self.has_credit()
+    }
+
+    /// It will be handed messages as soon as it has credit.
+    pub(crate) fn may_own(&self) -> bool {
+        self.presence == Presence::Attached && self.role == Role::Active && self.overdue.is_empty()
+    }
+
+    /// Whether it has become able, or unable, to own a lane since this was last asked.
+    pub(crate) fn changes_ownership(&mut self) -> bool {
+        let owns = self.may_own();
+        mem::replace(&mut self.owns, owns) != owns
     }
 
     /// It has ended and holds nothing any more.

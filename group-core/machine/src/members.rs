@@ -27,6 +27,8 @@ pub(crate) struct Receipt {
     pub(crate) delivery: DeliveryId,
     /// The message, when handing it out settled it.
     pub(crate) settled: Option<HeldMessage>,
+    /// Whether the member is back in line.
+    pub(crate) lined_up: Sound<()>,
 }
 
 /// The members of a group.
@@ -35,17 +37,24 @@ pub(crate) struct Members {
     by_id: BTreeMap<MemberId, Member>,
     service: ServiceQueue,
     present: usize,
+    /// Changes when members become able to own a lane, or unable.
+    generation: u64,
 }
 
 impl Members {
     /// No members, and a service queue that goes on with the tickets of an earlier one.
     pub(crate) fn new(strategy: Strategy, next_ticket: u64) -> Self {
-        Self { by_id: BTreeMap::new(), service: ServiceQueue::new(strategy, next_ticket), present: 0 }
+        Self { by_id: BTreeMap::new(), service: ServiceQueue::new(strategy, next_ticket), present: 0, generation: 1 }
     }
 
     /// Members that are attached or paused.
     pub(crate) fn present(&self) -> usize {
         self.present
+    }
+
+    /// Changes when members become able to own a lane, or unable.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Members that are only here for what they have not settled.
@@ -92,6 +101,7 @@ impl Members {
     pub(crate) fn insert(&mut self, mut member: Member) -> Sound<()> {
         self.present += usize::from(member.is_present());
         self.service.refresh(&mut member)?;
+        self.generation += u64::from(member.changes_ownership());
         self.by_id.insert(member.id, member);
         Ok(())
     }
@@ -102,6 +112,7 @@ impl Members {
         if let Some(ticket) = ticket {
             self.service.restore(&mut member, ticket);
         }
+        self.generation += u64::from(member.changes_ownership());
         self.by_id.insert(member.id, member);
     }
 
@@ -109,6 +120,7 @@ impl Members {
     pub(crate) fn refresh(&mut self, id: MemberId) -> Sound<()> {
         let Some(member) = self.by_id.get_mut(&id) else { return Ok(()) };
         self.service.refresh(member)?;
+        self.generation += u64::from(member.changes_ownership());
         if member.is_gone() {
             self.by_id.remove(&id);
         }
@@ -120,13 +132,25 @@ impl Members {
         self.present -= 1;
     }
 
-    /// Hands a message to a member and puts the member behind the others.
-    pub(crate) fn hand_out(&mut self, id: MemberId, message: HeldMessage, now: Timestamp) -> Sound<Receipt> {
+    /// Before a member is handed a message: it steps out of the line. What is broken shows here, before a message moves.
+    pub(crate) fn step_out(&mut self, id: MemberId) -> Sound<()> {
         let member = self.by_id.get_mut(&id).ok_or(Broken("the service queue names a member that is not there"))?;
+        self.service.step_out(member)
+    }
+
+    /// Hands a message to a member that has stepped out, and puts it behind the others. The message comes back when there
+    /// is no such member.
+    pub(crate) fn hand_out(
+        &mut self,
+        id: MemberId,
+        message: HeldMessage,
+        now: Timestamp,
+    ) -> Result<Receipt, HeldMessage> {
+        let Some(member) = self.by_id.get_mut(&id) else { return Err(message) };
         let owner = member.owner;
         let (delivery, settled) = member.hand_out(message, now);
-        self.service.rotate(member)?;
-        Ok(Receipt { owner, delivery, settled })
+        let lined_up = self.service.refresh(member);
+        Ok(Receipt { owner, delivery, settled, lined_up })
     }
 
     /// All members, out of the group.

@@ -126,3 +126,54 @@ impl Partition {
         live.into_iter()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+
+    use braid_types::LogIndex;
+
+    use super::*;
+    use crate::{Credit, MemberConfig, MessageHeader, Owner, Refused};
+
+    const GROUP: GroupId = GroupId(1);
+    const OTHER: GroupId = GroupId(2);
+
+    fn apply(partition: &mut Partition, index: u64, command: Command) -> (Reply, Vec<Effect>) {
+        let mut effects = Vec::new();
+        let stamp = Stamp { index: LogIndex(index), ..Stamp::default() };
+        let reply = partition.apply(stamp, command, &mut effects);
+        (reply, effects)
+    }
+
+    fn enqueue(group: GroupId) -> Command {
+        let message = MessageHeader { size_bytes: 1, priority: 0, expires_at: None, address: None };
+        Command::Enqueue { groups: [group].into_iter().collect(), message }
+    }
+
+    #[test]
+    fn a_broken_invariant_stops_one_group_which_keeps_its_messages() {
+        let mut partition = Partition::default();
+        for group in [GROUP, OTHER] {
+            apply(&mut partition, group.0, Command::CreateGroup { group, config: Box::default() });
+        }
+        let credit = Credit::Window { messages: 1 };
+        let member = MemberConfig { owner: Owner::default(), credit, priority: 0, exclusive: false, filter: None };
+        let (reply, _) = apply(&mut partition, 3, Command::Attach { group: GROUP, member: Box::new(member) });
+        let Reply::Attached { member } = reply else { panic!("{reply:?}") };
+        // A fault that this crate would have to make itself: the member stands in line and does not know it.
+        partition.groups.get_mut(&GROUP).unwrap().members.get_mut(member).unwrap().turn = None;
+        assert_eq!(apply(&mut partition, 4, enqueue(GROUP)), (Reply::Enqueued { groups: 1 }, Vec::new()));
+        let view = partition.group(GROUP).unwrap();
+        assert!(view.fault().is_some());
+        assert_eq!((view.ready(), view.unacked()), (1, 0));
+        assert_eq!(apply(&mut partition, 6, enqueue(GROUP)).0, Reply::Refused(Refused::Faulted));
+        assert_eq!(apply(&mut partition, 7, enqueue(OTHER)).0, Reply::Enqueued { groups: 1 });
+        let mut snapshot = BytesMut::new();
+        partition.snapshot(&mut snapshot);
+        let mut restored = Partition::restore(&mut snapshot.freeze()).unwrap();
+        assert!(restored.group(GROUP).unwrap().fault().is_some());
+        let delete = Command::DeleteGroup { group: GROUP, if_unused: false, if_empty: false };
+        assert_eq!(apply(&mut restored, 8, delete).0, Reply::Removed { message_count: 1 });
+    }
+}

@@ -8,7 +8,7 @@
 //! Order over all classes: messages that came back before those never handed out, then higher priority first, then
 //! older first ([`Place`]).
 //!
-//! Invariants: the counts equal a recount; a message is in the class of its mask; classes are sorted by mask.
+//! Invariants: the counts equal a recount; a message is in the class of its mask; classes are sorted by lane and mask.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -16,13 +16,15 @@ use core::mem;
 use braid_types::{MessageId, Timestamp};
 
 use crate::filters::Mask;
+use crate::lane::Lane;
 use crate::limits::EMPTY_CLASSES_KEPT;
 use crate::message::{HeldMessage, NEVER};
 
 mod class;
 mod fresh;
+mod queue;
 
-pub(crate) use class::Class;
+pub(crate) use class::{Class, Place};
 
 /// Who could take a message now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,9 +47,25 @@ impl Takers {
     }
 }
 
+/// What the messages of a class have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClassKey {
+    /// Their lane, in a group that dispatches by key; in others there is one lane.
+    pub(crate) lane: Lane,
+    /// The filters that match them.
+    pub(crate) mask: Mask,
+}
+
 /// Where a class is among the classes, until the next change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClassIndex(usize);
+
+impl ClassIndex {
+    /// The class `offset` classes behind it.
+    pub(crate) fn plus(self, offset: usize) -> Self {
+        Self(self.0 + offset)
+    }
+}
 
 /// The ready messages of a group.
 #[derive(Debug)]
@@ -104,23 +122,23 @@ impl Ready {
     }
 
     /// A message that was never handed out. It is younger than all others.
-    pub(crate) fn push_fresh(&mut self, mask: Mask, message: HeldMessage) {
+    pub(crate) fn push_fresh(&mut self, key: ClassKey, message: HeldMessage) {
         self.count_in(&message);
-        self.class_mut(mask).push_fresh(message);
+        self.class_mut(key).push_fresh(message);
     }
 
     /// A message that came back.
-    pub(crate) fn push_returned(&mut self, mask: Mask, message: HeldMessage) {
+    pub(crate) fn push_returned(&mut self, key: ClassKey, message: HeldMessage) {
         self.count_in(&message);
-        self.class_mut(mask).push_returned(message);
+        self.class_mut(key).push_returned(message);
     }
 
     /// The class whose head comes first among those that `takers` may take.
     pub(crate) fn first_for(&self, takers: Takers) -> Option<ClassIndex> {
         if let [only] = self.classes.as_slice() {
-            return (!only.is_empty() && takers.may_take(only.mask())).then_some(ClassIndex(0));
+            return (!only.is_empty() && takers.may_take(only.key().mask)).then_some(ClassIndex(0));
         }
-        let open = self.classes.iter().enumerate().filter(|(_, class)| takers.may_take(class.mask()));
+        let open = self.classes.iter().enumerate().filter(|(_, class)| takers.may_take(class.key().mask));
         let heads = open.filter_map(|(index, class)| Some((class.head()?, ClassIndex(index))));
         heads.min_by_key(|(place, _)| *place).map(|(_, class)| class)
     }
@@ -133,7 +151,7 @@ impl Ready {
     /// The mask of a class, and its first message.
     pub(crate) fn peek(&self, class: ClassIndex) -> Option<(Mask, MessageId)> {
         let class = self.classes.get(class.0)?;
-        Some((class.mask(), class.head()?.message()))
+        Some((class.key().mask, class.head()?.message()))
     }
 
     /// Takes the head of a class.
@@ -181,32 +199,42 @@ impl Ready {
         messages
     }
 
+    /// The classes, lane by lane, each with the place of its first class.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (ClassIndex, &[Class])> {
+        let mut start = 0;
+        self.classes.chunk_by(|left, right| left.key().lane == right.key().lane).map(move |classes| {
+            let first = ClassIndex(start);
+            start += classes.len();
+            (first, classes)
+        })
+    }
+
     /// Puts every message into the class that `mask_of` says, given its present mask. O(n), when a filter appears or
     /// disappears; sorting only merges the sorted runs of the old classes.
     pub(crate) fn reclassify(&mut self, mut mask_of: impl FnMut(&HeldMessage, Mask) -> Mask) {
         let mut all_fresh = Vec::new();
         for class in mem::take(&mut self.classes) {
-            let old = class.mask();
+            let ClassKey { lane, mask } = class.key();
+            let mut key_of = |message: &HeldMessage| ClassKey { lane, mask: mask_of(message, mask) };
             let (returned, fresh) = class.into_parts();
             for message in returned {
-                let mask = mask_of(&message, old);
-                self.class_mut(mask).push_returned(message);
+                self.class_mut(key_of(&message)).push_returned(message);
             }
-            all_fresh.extend(fresh.map(|message| (mask_of(&message, old), message)));
+            all_fresh.extend(fresh.map(|message| (key_of(&message), message)));
         }
         all_fresh.sort_by_key(|(_, message)| message.id);
-        for (mask, message) in all_fresh {
-            self.class_mut(mask).push_fresh(message);
+        for (key, message) in all_fresh {
+            self.class_mut(key).push_fresh(message);
         }
         // There are other heads now.
         self.calm_until = self.classes.iter().map(Class::earliest_expiry).min().unwrap_or(NEVER);
     }
 
-    fn class_mut(&mut self, mask: Mask) -> &mut Class {
-        let index = match self.classes.binary_search_by_key(&mask, Class::mask) {
+    fn class_mut(&mut self, key: ClassKey) -> &mut Class {
+        let index = match self.classes.binary_search_by_key(&key, Class::key) {
             Ok(index) => index,
             Err(index) => {
-                self.classes.insert(index, Class::new(mask));
+                self.classes.insert(index, Class::new(key));
                 index
             }
         };

@@ -13,7 +13,8 @@ pub enum Refused {
     InUse,
     /// The group has ready messages (delete if empty).
     NotEmpty,
-    /// Another member holds the group exclusively, or it has a single active member (get).
+    /// Another member holds the group exclusively, or (get) it has a single active member or dispatches by
+    /// key.
     Exclusive,
     /// A named limit is reached (members, filters, messages of the group).
     LimitReached,

@@ -25,7 +25,7 @@ impl Group {
         let Some(holder) = self.members.get_mut(member) else { return Ok(Reply::Refused(Refused::NoSuchMember)) };
         for delivery in deliveries {
             if let Some(handed_out) = holder.unacked.take(*delivery) {
-                self.unacked -= 1;
+                self.in_flight.remove(&handed_out.message);
                 self.backlog.end_delivery(context, &self.config, handed_out.message, outcome);
             } else {
                 holder.overdue.remove(delivery);
@@ -40,7 +40,7 @@ impl Group {
     pub(crate) fn settle_all(&mut self, context: &mut Context<'_>, member: MemberId, outcome: Outcome) {
         let Some(holder) = self.members.get_mut(member) else { return };
         while let Some((_, handed_out)) = holder.unacked.take_first() {
-            self.unacked -= 1;
+            self.in_flight.remove(&handed_out.message);
             self.backlog.end_delivery(context, &self.config, handed_out.message, outcome);
         }
     }

@@ -10,9 +10,10 @@
 //! ```
 //!
 //! The best is the one of the highest priority, among equals the oldest; an active member is only replaced for a higher
-//! priority. So work is handed over without two members at work at a time.
+//! priority, or when it is overdue: what it held too long went back. So work is handed over without two members at work at a time.
 //!
-//! Invariant: at most one member is active or quiescing, and one is if any is attached.
+//! Invariant: at most one member is active or quiescing, and one is if any is attached and not
+//! overdue.
 
 use core::cmp::Reverse;
 
@@ -28,9 +29,9 @@ impl Group {
         if !self.config.single_active {
             return Ok(());
         }
-        let is_attached = |member: &&Member| member.presence == Presence::Attached;
-        let best = self.members.iter().filter(is_attached).max_by_key(|member| (member.priority, Reverse(member.id)));
-        let active = self.members.iter().filter(is_attached).find(|member| member.role != Role::Standby);
+        let is_able = |member: &&Member| member.presence == Presence::Attached && member.overdue.is_empty();
+        let best = self.members.iter().filter(is_able).max_by_key(|member| (member.priority, Reverse(member.id)));
+        let active = self.members.iter().filter(is_able).find(|member| member.role != Role::Standby);
         let (chosen, role) = match (best, active) {
             (None, _) => (None, Role::Standby),
             (Some(best), Some(active)) if best.priority <= active.priority => (Some(active.id), Role::Active),

@@ -18,7 +18,11 @@ use crate::message::NEVER;
 impl Group {
     /// When something may be due next.
     pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
-        if self.fault.is_some() {
+        let waits_for_nothing = self.backlog.ready.calm_until() == NEVER
+            && self.patient_until == NEVER
+            && self.backlog.delayed.is_empty()
+            && self.config.expires_ms.is_none();
+        if waits_for_nothing || self.fault.is_some() {
             return None;
         }
         // A message expires after its time, not at it.
@@ -90,7 +94,7 @@ impl Group {
             if member.is_present() {
                 member.overdue.insert(delivery);
             }
-            self.unacked -= 1;
+            self.in_flight.remove(&handed_out.message);
             self.backlog.put_back(handed_out.message);
             deliveries += 1;
         }

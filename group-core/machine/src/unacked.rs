@@ -71,7 +71,7 @@ impl Unacked {
         DeliveryId(id)
     }
 
-    /// Puts back an unacked delivery as a snapshot says it was: ids rise from call to call and are below `next`.
+    /// Puts back an unacked delivery as a snapshot says it was: ids are below `next`.
     pub(crate) fn restore(&mut self, id: DeliveryId, handed_out: HandedOut) {
         self.stragglers.insert(id.0, handed_out);
     }

@@ -4,9 +4,7 @@ use alloc::{boxed::Box, string::String, sync::Arc};
 
 use bytes::Bytes;
 
-use crate::{
-    CloseReason, Delivery, Identity, Message, Refusal, RefusalKind, SessionState, SubscriptionId, Ticket,
-};
+use crate::{CloseReason, Delivery, Identity, Message, Refusal, RefusalKind, SessionState, SubscriptionId, Ticket};
 
 /// What became of a publish (SPEC, promise P1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::{
     BindGroup, Credentials, DeclareExchange, DeclareGroup, DeliveryKey, Message, Outcome, SessionState, Settlement,
-    SubscriptionId, Subscribe, Ticket, UnackedOnEnd, Will,
+    Subscribe, SubscriptionId, Ticket, UnackedOnEnd, Will,
 };
 
 /// A client wants to be let in.

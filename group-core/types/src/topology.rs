@@ -43,6 +43,7 @@ impl ExchangeKind {
 }
 
 /// A client declares an exchange.
+#[expect(clippy::struct_excessive_bools, reason = "they are the flags of the protocol's method, one by one")]
 #[derive(Clone, Debug)]
 pub struct DeclareExchange {
     /// For the answer.
@@ -64,6 +65,7 @@ pub struct DeclareExchange {
 }
 
 /// A client declares a group (AMQP queue).
+#[expect(clippy::struct_excessive_bools, reason = "they are the flags of the protocol's method, one by one")]
 #[derive(Clone, Debug)]
 pub struct DeclareGroup {
     /// For the answer.

@@ -53,7 +53,10 @@ impl Transmit {
 
     /// The pieces to write, in order.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        self.segments.iter().map(Bytes::as_ref).chain(core::iter::once(self.tail.as_ref()).filter(|tail| !tail.is_empty()))
+        self.segments
+            .iter()
+            .map(Bytes::as_ref)
+            .chain(core::iter::once(self.tail.as_ref()).filter(|tail| !tail.is_empty()))
     }
 
     /// Forgets the first `count` bytes: they were written.

@@ -20,6 +20,7 @@ pub(crate) use waiting::{Next, Waiting};
 
 /// A QoS 1 or 2 delivery.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one delivery")]
 pub(crate) struct Outgoing {
     pub(crate) message: Arc<Message>,
     /// The neutral properties of a message of another protocol.

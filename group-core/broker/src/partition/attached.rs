@@ -9,8 +9,8 @@ use braid_types::{ConnectionId, GroupId, MemberId, Outcome};
 use bytes::Bytes;
 use hashbrown::HashMap;
 
-use crate::work::OnLoss;
 use crate::Mailbox;
+use crate::work::OnLoss;
 
 /// A member as its partition's owner knows it.
 #[derive(Clone, Debug)]
@@ -73,8 +73,11 @@ impl Attached {
 
     /// Forgets the connection; returns its members in the order in which they came.
     pub(super) fn remove(&mut self, connection: ConnectionId) -> Vec<(MemberId, AttachedMember)> {
-        let mut members: Vec<_> =
-            self.connections.remove(&connection).map(|attached| attached.members.into_iter().collect()).unwrap_or_default();
+        let mut members: Vec<_> = self
+            .connections
+            .remove(&connection)
+            .map(|attached| attached.members.into_iter().collect())
+            .unwrap_or_default();
         members.sort_unstable_by_key(|(member, _)| *member);
         members
     }

@@ -130,12 +130,8 @@ impl Owner {
         }
         let ended = ended_member(&command);
         if let Command::Resume { group, member, .. } = &command {
-            let attached = AttachedMember {
-                group: *group,
-                on_loss: OnLoss::Pause,
-                is_lingering: false,
-                label: Bytes::new(),
-            };
+            let attached =
+                AttachedMember { group: *group, on_loss: OnLoss::Pause, is_lingering: false, label: Bytes::new() };
             self.attached.insert(from, *member, attached);
         }
         let group = command_group(&command);
@@ -200,12 +196,7 @@ impl Owner {
         }
     }
 
-    fn attach(
-        &mut self,
-        from: &Arc<Mailbox>,
-        attached: AttachedMember,
-        reply: Reply,
-    ) -> Result<MemberId, Refused> {
+    fn attach(&mut self, from: &Arc<Mailbox>, attached: AttachedMember, reply: Reply) -> Result<MemberId, Refused> {
         let Reply::Attached { member } = reply else { return Err(refusal_of(reply)) };
         self.attached.insert(from, member, attached);
         Ok(member)
@@ -255,7 +246,7 @@ impl Owner {
                 }
                 Effect::Cancelled { owner, member, .. } => {
                     self.attached.remove_member(owner.connection, member);
-                    self.to_connection(owner.connection, Item::Cancelled { attachment: owner.attachment });
+                    self.hand_to(owner.connection, Item::Cancelled { attachment: owner.attachment });
                 }
                 Effect::Unused { group } => {
                     if self.owned.notes.send(PartitionNote::Unused(group)).is_err() {
@@ -284,13 +275,13 @@ impl Owner {
         self.tally.delivered += 1;
         self.tally.settled += u64::from(settled);
         let attachment = owner.attachment;
-        self.to_connection(
+        self.hand_to(
             owner.connection,
             Item::Deliver { attachment, delivery, settled, redelivered, delivery_count, message },
         );
     }
 
-    fn to_connection(&mut self, connection: ConnectionId, item: Item) {
+    fn hand_to(&mut self, connection: ConnectionId, item: Item) {
         let attached = &self.attached;
         self.round.push_to(connection, item, || attached.mailbox(connection));
     }

@@ -75,13 +75,13 @@ fn find(ends: &[ChainEnd], partition: PartitionId) -> Result<usize, usize> {
 }
 
 fn end_chain(ends: &mut Vec<ChainEnd>, queued: &Queued) {
-    let end = ChainEnd { partition: queued.partition, chain: queued.chain };
-    match find(ends, queued.partition) {
+    let Queued { partition, chain, .. } = *queued;
+    match find(ends, partition) {
         Ok(place) => {
-            if let Some(known) = ends.get_mut(place) {
-                *known = end;
+            if let Some(end) = ends.get_mut(place) {
+                (end.records, end.chain) = (end.records + 1, chain);
             }
         }
-        Err(place) => ends.insert(place, end),
+        Err(place) => ends.insert(place, ChainEnd { partition, records: 1, chain }),
     }
 }

@@ -2,11 +2,11 @@
 //! it is known whose it was.
 //!
 //! ```text
-//! head: own count (4) | previous count (4) | own… | previous…        own, previous: partition (4) | chain (8)
+//! head: own count (4) | previous count (4) | own… | previous…      own, previous: partition (4) | records (4) | chain (8)
 //! ```
 //!
-//! `own` names the partitions of the batch that begins here, with the chain number of their last record in it;
-//! `previous` says the same of the batch before it in the segment.
+//! `own` names the partitions of the batch that begins here, with the number of their records in it and the chain number
+//! of the last; `previous` says the same of the batch before it in the segment.
 
 use braid_types::PartitionId;
 use bytes::{Buf, BufMut};
@@ -14,16 +14,18 @@ use bytes::{Buf, BufMut};
 use super::{ALIGNMENT_BYTES, HEADER_BYTES, Header, Kind, Place, length_u32, round_up};
 use crate::limits::PARTITIONS_PER_BATCH_MAX;
 
-const CHAIN_END_BYTES: usize = 12;
+const CHAIN_END_BYTES: usize = 16;
 
 /// Bytes of the largest mark.
 pub(crate) const MARK_BYTES_MAX: usize =
     round_up(HEADER_BYTES + 8 + 2 * PARTITIONS_PER_BATCH_MAX * CHAIN_END_BYTES, ALIGNMENT_BYTES);
 
-/// The last record that a partition has in a batch.
+/// What a partition has in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChainEnd {
     pub(crate) partition: PartitionId,
+    pub(crate) records: u32,
+    /// Of the last one.
     pub(crate) chain: u64,
 }
 
@@ -55,6 +57,7 @@ impl Mark {
         head.put_u32_le(length_u32(self.previous.len()));
         for end in self.own.iter().chain(&self.previous) {
             head.put_u32_le(end.partition.0);
+            head.put_u32_le(end.records);
             head.put_u64_le(end.chain);
         }
         let header = Header {
@@ -88,7 +91,8 @@ impl Mark {
             let mut ends = Vec::with_capacity(count);
             for _ in 0..count {
                 let partition = PartitionId(head.try_get_u32_le().ok()?);
-                ends.push(ChainEnd { partition, chain: head.try_get_u64_le().ok()? });
+                let records = head.try_get_u32_le().ok()?;
+                ends.push(ChainEnd { partition, records, chain: head.try_get_u64_le().ok()? });
             }
             Some(ends)
         };
@@ -104,7 +108,7 @@ mod tests {
 
     #[test]
     fn is_read_back() {
-        let end = |partition, chain| ChainEnd { partition: PartitionId(partition), chain };
+        let end = |partition, chain| ChainEnd { partition: PartitionId(partition), records: 2, chain };
         let mark = Mark {
             kind: Kind::Batch,
             number: 9,

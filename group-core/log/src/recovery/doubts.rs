@@ -36,6 +36,8 @@ pub(super) enum Condition {
 pub(super) struct Doubts {
     trackers: BTreeMap<PartitionId, Tracker>,
     breaks: u64,
+    /// Where something was lost since the last break that may have been anybody's.
+    hole: Option<Damage>,
     damages: Vec<(Condition, Damage)>,
     /// Entries up to this one are missing: they must be purged.
     missing_upto: BTreeMap<PartitionId, LogIndex>,
@@ -45,15 +47,13 @@ impl Doubts {
     /// Segments are gone before what comes now.
     pub(super) fn note_break(&mut self) {
         self.breaks += 1;
+        self.hole = None;
     }
 
     /// Takes note of a record.
     pub(super) fn see(&mut self, damage: &Damage, chain: u64) {
         let breaks = self.breaks;
-        let Some(tracker) = self.trackers.get_mut(&damage.partition) else {
-            self.trackers.insert(damage.partition, Tracker { chain, breaks, suspicion: None });
-            return;
-        };
+        let tracker = self.trackers.entry(damage.partition).or_default();
         let is_next = chain == tracker.chain + 1;
         let is_excused = breaks != tracker.breaks && chain > tracker.chain;
         let suspicion = tracker.suspicion.take();
@@ -61,20 +61,22 @@ impl Doubts {
         if is_next {
             return;
         }
-        if let Some(found) = suspicion {
-            self.add(Condition::Always, found);
+        let partition = damage.partition;
+        if let Some(found) = suspicion.or_else(|| self.hole.clone()) {
+            self.add(Condition::Always, Damage { partition, ..found });
         } else if !is_excused {
             let what = "records are missing before this one";
             self.add(Condition::Always, Damage { index: None, what, ..damage.clone() });
         }
     }
 
-    /// The partition's last record up to here must have this number.
-    pub(super) fn expect(&mut self, chain: u64, at: Damage) {
+    /// The partition's last record up to here must have this number. `is_complete`: all of its records in the batch were
+    /// seen.
+    pub(super) fn expect(&mut self, chain: u64, is_complete: bool, at: Damage) {
         let breaks = self.breaks;
         let tracker = self.trackers.entry(at.partition).or_default();
-        if tracker.chain < chain {
-            (tracker.chain, tracker.breaks, tracker.suspicion) = (chain, breaks, None);
+        if tracker.chain < chain || !is_complete {
+            (tracker.chain, tracker.breaks, tracker.suspicion) = (tracker.chain.max(chain), breaks, None);
             self.add(Condition::Always, at);
         } else {
             tracker.suspicion = None;
@@ -83,6 +85,7 @@ impl Doubts {
 
     /// Something is lost here that may have been anybody's.
     pub(super) fn suspect(&mut self, at: &Damage) {
+        self.hole = Some(at.clone());
         for (partition, tracker) in &mut self.trackers {
             if tracker.suspicion.is_none() {
                 tracker.suspicion = Some(Damage { partition: *partition, ..at.clone() });

@@ -24,15 +24,25 @@ pub(crate) struct Replay<'a> {
     /// The number of each partition's newest state.
     state_chains: BTreeMap<PartitionId, u64>,
     lost_segments: Vec<u32>,
+    unattributed: Vec<(u32, u32)>,
+    /// Records of each partition in this batch.
+    seen: BTreeMap<PartitionId, u32>,
     records: u64,
     size_bytes: u64,
 }
 
 impl<'a> Replay<'a> {
     pub(crate) fn new(engine: &'a mut Engine) -> Self {
-        let doubts = Doubts::default();
-        let (state_chains, lost_segments) = (BTreeMap::new(), Vec::new());
-        Self { engine, doubts, state_chains, lost_segments, records: 0, size_bytes: 0 }
+        Self {
+            engine,
+            doubts: Doubts::default(),
+            state_chains: BTreeMap::new(),
+            lost_segments: Vec::new(),
+            unattributed: Vec::new(),
+            seen: BTreeMap::new(),
+            records: 0,
+            size_bytes: 0,
+        }
     }
 
     pub(crate) fn begin_segment(&mut self, id: u32, segment: Segment) {
@@ -59,12 +69,19 @@ impl<'a> Replay<'a> {
         number > 0
     }
 
-    /// The partitions' last records up to here must have these numbers.
-    pub(crate) fn check_ends(&mut self, segment: u32, offset: u32, ends: &[ChainEnd]) {
+    /// A batch begins: records are counted from here.
+    pub(crate) fn begin_batch(&mut self) {
+        self.seen.clear();
+    }
+
+    /// The partitions' last records up to here must be these. `is_counted`: and as many since the batch began.
+    pub(crate) fn check_ends(&mut self, segment: u32, offset: u32, ends: &[ChainEnd], is_counted: bool) {
         for end in ends {
             let what = "a record is lost from here on";
             let partition = end.partition;
-            self.doubts.expect(end.chain, Damage { partition, segment, offset, index: None, position: None, what });
+            let is_complete = !is_counted || self.seen.get(&partition) == Some(&end.records);
+            let at = Damage { partition, segment, offset, index: None, position: None, what };
+            self.doubts.expect(end.chain, is_complete, at);
         }
     }
 
@@ -72,6 +89,7 @@ impl<'a> Replay<'a> {
     pub(crate) fn suspect_all(&mut self, segment: u32, offset: u32) {
         let what = "records may be lost from here on";
         let partition = PartitionId(0);
+        self.unattributed.push((segment, offset));
         self.doubts.suspect(&Damage { partition, segment, offset, index: None, position: None, what });
     }
 
@@ -80,6 +98,7 @@ impl<'a> Replay<'a> {
         let header = &found.header;
         let at = self.damage_at(segment, found);
         self.doubts.see(&at, header.chain);
+        *self.seen.entry(header.partition).or_default() += 1;
         self.records += 1;
         self.size_bytes += header.record_bytes() as u64;
         if let Some(segment) = self.engine.segments.get_mut(segment) {
@@ -118,10 +137,11 @@ impl<'a> Replay<'a> {
 
     /// What was found, with all that is damaged.
     pub(crate) fn finish(self) -> Recovery {
-        let Self { engine, doubts, state_chains, lost_segments, records, size_bytes } = self;
+        let Self { engine, doubts, state_chains, lost_segments, mut unattributed, records, size_bytes, .. } = self;
         let state_chain = |id| state_chains.get(&id).copied().unwrap_or_default();
         let (mut damages, mut fatal) = doubts.finish(&engine.partitions, state_chain);
         for segment in lost_segments {
+            unattributed.push((segment, 0));
             for partition in engine.partitions.keys() {
                 let what = "a segment cannot be read, and may have held something of it";
                 let damage = Damage { partition: *partition, segment, offset: 0, index: None, position: None, what };
@@ -135,7 +155,7 @@ impl<'a> Replay<'a> {
         }
         let partitions = engine.partitions.iter().filter(|(_, partition)| !partition.is_removed);
         let partitions = partitions.map(|(id, _)| *id).collect();
-        Recovery { partitions, damages, torn_at: None, segments: 0, records, size_bytes }
+        Recovery { partitions, damages, unattributed, torn_at: None, segments: 0, records, size_bytes }
     }
 
     fn apply_entry(&mut self, segment: u32, found: &Found<'_>) {

@@ -59,7 +59,7 @@ impl Scan {
                     }
                 }
                 Some(mark) => {
-                    replay.check_ends(self.segment, self.at, &mark.previous);
+                    replay.check_ends(self.segment, self.at, &mark.previous, false);
                     let is_ended = mark.kind == Kind::End;
                     if is_ended {
                         self.number = mark.number;
@@ -68,7 +68,7 @@ impl Scan {
                 }
                 None => match self.next_mark(self.at) {
                     Some((_, mark)) if mark.kind == Kind::End && mark.extent <= self.at => {
-                        replay.check_ends(self.segment, self.at, &mark.previous);
+                        replay.check_ends(self.segment, self.at, &mark.previous, false);
                         self.number = mark.number;
                         return self.finish(true, false);
                     }
@@ -107,7 +107,7 @@ impl Scan {
             let walk = walk(self.window.bytes(place.offset, length), place);
             walk.found.iter().for_each(|found| replay.apply(self.segment, found));
         }
-        replay.check_ends(self.segment, start, &mark.own);
+        replay.check_ends(self.segment, start, &mark.own, true);
         self.previous = mark.own;
         self.number = mark.number;
         self.at = next;
@@ -135,16 +135,18 @@ impl Scan {
         for found in &walk.found {
             replay.apply(self.segment, found);
         }
-        if lost > 1 || !is_counted {
+        let is_counted = is_counted && lost <= 1;
+        if !is_counted {
             replay.suspect_all(self.segment, start);
         }
-        replay.check_ends(self.segment, start, &mark.previous);
+        replay.check_ends(self.segment, start, &mark.previous, is_counted);
         self.previous.clone_from(&mark.previous);
         self.number = mark.number - 1;
         self.at = limit;
     }
 
     fn begin_batch(&mut self, number: u64, replay: &mut Replay<'_>) {
+        replay.begin_batch();
         if std::mem::take(&mut self.is_first) && number != self.number + 1 {
             replay.note_break();
         }

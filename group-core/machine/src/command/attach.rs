@@ -42,6 +42,7 @@ impl Group {
             unacked: Unacked::default(),
             overdue: BTreeSet::new(),
             turn: None,
+            owns: false,
         })?;
         self.elect()?;
         Ok(Reply::Attached { member: id })

@@ -12,21 +12,21 @@ impl Group {
     /// Ends a member. Whoever is left when the last present one ends is told by [`Effect::Unused`].
     pub(crate) fn detach(&mut self, context: &mut Context<'_>, id: MemberId, unacked: UnackedOnEnd) -> Sound<Reply> {
         let Some(member) = self.members.get_mut(id) else { return Ok(Reply::Refused(Refused::NoSuchMember)) };
-        let was_present = member.is_present();
-        if member.presence == Presence::Paused {
-            member.unacked.restart(context.now());
-        }
-        let filter = member.filter;
+        let was = member.presence;
         member.presence = Presence::Leaving;
         member.overdue.clear();
-        // Its time, which stood still while it was paused, goes on.
-        self.note_handing_out(context.now());
+        let filter = member.filter;
+        if was == Presence::Paused {
+            // Its time stood still.
+            member.unacked.restart(context.now());
+            self.note_handing_out(context.now());
+        }
         if let UnackedOnEnd::Settle(outcome) = unacked {
             self.settle_all(context, id, outcome);
         }
         // Before the filter goes: the member leaves the service queue of its filter.
         self.members.refresh(id)?;
-        if was_present {
+        if was != Presence::Leaving {
             self.members.count_leaving();
             if let Some(slot) = filter {
                 self.backlog.leave_filter(slot);

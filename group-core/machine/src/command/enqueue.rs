@@ -60,7 +60,7 @@ impl Group {
         if self.rejects_publishes && self.config.overflow == Overflow::RejectPublishDeadLetter {
             context.note_dropped(id, DropReason::MaxLength, 0);
         }
-        self.rejects_publishes || self.backlog.count() + self.unacked >= MESSAGES_PER_GROUP_MAX
+        self.rejects_publishes || self.backlog.count() + self.in_flight.count() >= MESSAGES_PER_GROUP_MAX
     }
 }
 

@@ -7,13 +7,14 @@ use crate::fault::{Broken, Sound};
 use crate::group::Group;
 use crate::limits::HELD_GETS_PER_GROUP_MAX;
 use crate::member::Member;
-use crate::{Owner, Refused, Reply, Taken};
+use crate::{Owner, Refused, Reply, Strategy, Taken};
 
 impl Group {
-    /// Takes the first ready message, whatever its address. Past a single active member nobody gets anything. Unless it is settled at once, a member that was never
+    /// Takes the first ready message, whatever its address. Past a single active member, or one
+    /// that has a key, nobody gets anything. Unless it is settled at once, a member that was never
     /// attached holds it.
     pub(crate) fn get(&mut self, context: &mut Context<'_>, owner: Owner, settled: bool) -> Sound<Reply> {
-        if self.config.single_active {
+        if self.config.single_active || self.config.strategy == Strategy::Key {
             return Ok(Reply::Refused(Refused::Exclusive));
         }
         let id = context.member_id();
@@ -40,9 +41,9 @@ impl Group {
             context.release(&message);
         } else {
             let mut member = Member::of_get(id, owner);
+            self.in_flight.add(id, &message);
             member.hand_out(message, context.now());
             self.members.insert(member)?;
-            self.unacked += 1;
             self.note_handing_out(context.now());
         }
         Ok(Reply::Got { taken: Some(taken) })

@@ -76,6 +76,9 @@ impl ServiceQueue {
 
     /// The first in turn that may take a message of this mask.
     fn first(&self, mask: Mask) -> Option<Turn> {
+        if self.filters & mask == 0 {
+            return self.unfiltered.front().copied();
+        }
         self.matching(mask).filter_map(VecDeque::front).min().copied()
     }
 
@@ -106,14 +109,10 @@ impl ServiceQueue {
         core::iter::once(&self.unfiltered).chain(filtered)
     }
 
-    /// Puts a member that was served behind the others, if it is still servable.
-    pub(crate) fn rotate(&mut self, member: &mut Member) -> Sound<()> {
-        // Alone in line it is behind all others where it stands.
-        if self.len == 1 && member.is_servable() && member.turn.is_some_and(|turn| turn.load == self.load_of(member)) {
-            return Ok(());
-        }
-        self.leave(member)?;
-        self.refresh(member)
+    /// Takes a member that is about to be served out of the line, so that it lines up behind the others. Alone in line
+    /// it is behind all others where it stands.
+    pub(crate) fn step_out(&mut self, member: &mut Member) -> Sound<()> {
+        if self.len == 1 && member.turn.is_some() { Ok(()) } else { self.leave(member) }
     }
 
     /// Lines the member up if it is servable, takes it out if it is not.

@@ -1,12 +1,12 @@
-//! The ready messages of one mask: those that came back, and those never handed out.
+//! The ready messages of one class: those that came back, and those never handed out.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use braid_types::{MessageId, Timestamp};
 
+use super::ClassKey;
 use super::fresh::Fresh;
-use crate::filters::Mask;
 use crate::limits::PRIORITY_LEVELS;
 use crate::message::{HeldMessage, NEVER};
 
@@ -33,20 +33,20 @@ impl Place {
 /// A match class.
 #[derive(Debug)]
 pub(crate) struct Class {
-    mask: Mask,
+    key: ClassKey,
     /// Ahead of all fresh ones. A map, because they come back in any order.
     returned: BTreeMap<Place, HeldMessage>,
     fresh: Fresh,
 }
 
 impl Class {
-    pub(super) fn new(mask: Mask) -> Self {
-        Self { mask, returned: BTreeMap::new(), fresh: Fresh::default() }
+    pub(super) fn new(key: ClassKey) -> Self {
+        Self { key, returned: BTreeMap::new(), fresh: Fresh::default() }
     }
 
-    /// Which filters match its messages.
-    pub(crate) fn mask(&self) -> Mask {
-        self.mask
+    /// What its messages have in common.
+    pub(crate) fn key(&self) -> ClassKey {
+        self.key
     }
 
     pub(crate) fn is_empty(&self) -> bool {

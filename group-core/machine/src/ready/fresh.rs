@@ -3,18 +3,17 @@
 //! Invariants: queues are sorted from high to low priority, `allocated` has the bit of each, `occupied` the bit of each
 //! that is not empty; within a queue message ids rise.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use braid_types::Timestamp;
 
-use crate::limits::QUEUE_CAPACITY_KEPT;
+use super::queue::Queue;
 use crate::message::{HeldMessage, NEVER};
 
 /// Queues by priority.
 #[derive(Debug, Default)]
 pub(super) struct Fresh {
-    queues: Vec<VecDeque<HeldMessage>>,
+    queues: Vec<Queue>,
     allocated: u32,
     occupied: u32,
 }
@@ -25,7 +24,7 @@ impl Fresh {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.queues.iter().map(VecDeque::len).sum()
+        self.queues.iter().map(Queue::len).sum()
     }
 
     /// The oldest message of the highest priority.
@@ -35,17 +34,17 @@ impl Fresh {
 
     /// When the first of the heads expires.
     pub(super) fn earliest_expiry(&self) -> Timestamp {
-        let heads = self.queues.iter().filter_map(VecDeque::front);
+        let heads = self.queues.iter().filter_map(Queue::front);
         heads.map(|head| head.expires_at).min().unwrap_or(NEVER)
     }
 
     /// All messages, highest priority first, oldest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = &HeldMessage> {
-        self.queues.iter().flatten()
+        self.queues.iter().flat_map(Queue::iter)
     }
 
     pub(super) fn into_iter(self) -> impl Iterator<Item = HeldMessage> {
-        self.queues.into_iter().flatten()
+        self.queues.into_iter().flat_map(Queue::into_iter)
     }
 
     /// Appends a message to its priority.
@@ -54,11 +53,11 @@ impl Fresh {
         let position = self.position(priority);
         let bit = bit(priority);
         if self.allocated & bit == 0 {
-            self.queues.insert(position, VecDeque::new());
+            self.queues.insert(position, Queue::default());
             self.allocated |= bit;
         }
         if let Some(queue) = self.queues.get_mut(position) {
-            queue.push_back(message);
+            queue.push(message);
             self.occupied |= bit;
         }
     }
@@ -74,7 +73,7 @@ impl Fresh {
         while let Some(priority) = highest(unseen) {
             unseen &= !bit(priority);
             let position = self.position(priority);
-            while self.queues.get(position).and_then(VecDeque::front).is_some_and(|first| first.is_expired(now)) {
+            while self.queues.get(position).and_then(Queue::front).is_some_and(|first| first.is_expired(now)) {
                 expired.extend(self.pop_of(priority));
             }
         }
@@ -83,12 +82,9 @@ impl Fresh {
     fn pop_of(&mut self, priority: u8) -> Option<HeldMessage> {
         let position = self.position(priority);
         let queue = self.queues.get_mut(position)?;
-        let message = queue.pop_front();
+        let message = queue.pop();
         if queue.is_empty() {
             self.occupied &= !bit(priority);
-        }
-        if queue.capacity() > QUEUE_CAPACITY_KEPT && queue.len() < queue.capacity() / 4 {
-            queue.shrink_to(queue.capacity() / 2);
         }
         message
     }
@@ -135,15 +131,5 @@ mod tests {
         let order: Vec<u64> = core::iter::from_fn(|| fresh.pop()).map(|message| message.id.index.0).collect();
         assert_eq!(order, [2, 5, 1, 4, 3, 6]);
         assert!(fresh.is_empty());
-    }
-
-    #[test]
-    fn a_drained_burst_gives_its_memory_back() {
-        let mut fresh = Fresh::default();
-        for index in 0..100_000 {
-            fresh.push(message(index, 0));
-        }
-        while fresh.pop().is_some() {}
-        assert!(fresh.queues[0].capacity() <= QUEUE_CAPACITY_KEPT * 2);
     }
 }

@@ -51,32 +51,22 @@ pub(super) fn read(input: &mut Bytes) -> Result<Saved, CorruptBytes> {
         unacked: Unacked::default(),
         overdue: BTreeSet::new(),
         turn: None,
+        owns: false,
     };
     let ticket: Option<u64> = Field::read(input)?;
     member.overdue = Vec::<DeliveryId>::read(input)?.into_iter().collect();
-    member.unacked = take_unacked(input)?;
-    let is_sound = ticket.is_some() == member.is_servable()
-        && !member.is_gone()
-        && (member.is_present() || member.overdue.is_empty())
-        && (member.is_present() || member.filter.is_none());
-    if !is_sound {
-        return Err(CorruptBytes { what: "state of a member" });
-    }
+    member.unacked = read_unacked(input)?;
     Ok(Saved { member, ticket })
 }
 
-fn take_unacked(input: &mut Bytes) -> Result<Unacked, CorruptBytes> {
+fn read_unacked(input: &mut Bytes) -> Result<Unacked, CorruptBytes> {
     let next = DeliveryId::read(input)?;
-    let mut unacked = Unacked::starting_at(next);
-    let deliveries: Vec<(DeliveryId, HandedOut)> = (0..take_count(input)?)
-        .map(|_| Ok((DeliveryId::read(input)?, HandedOut::read(input)?)))
-        .collect::<Result<_, CorruptBytes>>()?;
-    let rises = deliveries.is_sorted_by(|(left, _), (right, _)| left < right);
-    if !rises || next.0 > SEQUENCE_MAX || deliveries.last().is_some_and(|(last, _)| *last >= next) {
-        return Err(CorruptBytes { what: "order of deliveries" });
+    if next.0 > SEQUENCE_MAX {
+        return Err(CorruptBytes { what: "delivery id" });
     }
-    for (id, handed_out) in deliveries {
-        unacked.restore(id, handed_out);
+    let mut unacked = Unacked::starting_at(next);
+    for _ in 0..take_count(input)? {
+        unacked.restore(DeliveryId::read(input)?, HandedOut::read(input)?);
     }
     Ok(unacked)
 }

@@ -23,26 +23,26 @@ pub(super) fn put(publishers: Option<&Publishers>, out: &mut BytesMut) {
     }
 }
 
-pub(super) fn take(input: &mut Bytes) -> Result<Option<Publishers>, CorruptBytes> {
+pub(super) fn read(input: &mut Bytes) -> Result<Option<Publishers>, CorruptBytes> {
     if !bool::read(input)? {
         return Ok(None);
     }
-    let sequences = take_remembered(input, PUBLISHERS_PER_GROUP_MAX, u64::read)?;
-    let tokens = take_remembered(input, TOKENS_PER_GROUP_MAX, |_| Ok(()))?;
+    let sequences = read_remembered(input, PUBLISHERS_PER_GROUP_MAX, u64::read)?;
+    let tokens = read_remembered(input, TOKENS_PER_GROUP_MAX, |_| Ok(()))?;
     Ok(Some(Publishers { sequences, tokens }))
 }
 
-fn take_remembered<V>(
+fn read_remembered<V>(
     input: &mut Bytes,
     count_max: usize,
-    take_value: impl Fn(&mut Bytes) -> Result<V, CorruptBytes>,
+    read_value: impl Fn(&mut Bytes) -> Result<V, CorruptBytes>,
 ) -> Result<Remembered<V>, CorruptBytes> {
     let count = take_count(input)?;
     let mut remembered = Remembered::default();
     for _ in 0..count {
         let name = Bytes::read(input)?;
         let time = Timestamp::read(input)?;
-        remembered.insert(&name, take_value(input)?, time, count_max);
+        remembered.insert(&name, read_value(input)?, time, count_max);
     }
     if remembered.iter().len() != count {
         return Err(CorruptBytes { what: "number of publishers" });

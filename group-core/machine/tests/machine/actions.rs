@@ -41,6 +41,8 @@ pub(crate) enum Action {
     Settle { backs: Vec<usize>, outcome: Outcome },
     /// Time passes.
     Wait(u64),
+    /// The next deadline comes, and the partition is told.
+    MeetDeadline,
 }
 
 /// What a member is told.
@@ -85,6 +87,7 @@ pub(crate) fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(group, owner, settled)| Action::Plain(Command::Get { group, owner, settled })),
         8 => (0_u64..20).prop_map(Action::Wait),
         3 => Just(Action::Plain(Command::Tick)),
+        4 => Just(Action::MeetDeadline),
         2 => group().prop_map(|group| Action::Plain(Command::PurgeGroup { group })),
         1 => (group(), any::<bool>(), any::<bool>()).prop_map(|(group, if_unused, if_empty)| {
             Action::Plain(Command::DeleteGroup { group, if_unused, if_empty })
@@ -208,7 +211,7 @@ fn overflow() -> impl Strategy<Value = Overflow> {
 }
 
 fn strategy() -> impl Strategy<Value = Dispatch> {
-    prop::sample::select(vec![Dispatch::RoundRobin, Dispatch::LeastUnacked, Dispatch::Random])
+    prop::sample::select(vec![Dispatch::RoundRobin, Dispatch::LeastUnacked, Dispatch::Random, Dispatch::Key])
 }
 
 fn retry() -> impl Strategy<Value = Option<RetryDelay>> {

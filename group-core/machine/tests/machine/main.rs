@@ -13,4 +13,5 @@ mod bytes_forms;
 mod model;
 mod properties;
 mod scenarios;
+mod scene;
 mod world;

@@ -2,84 +2,17 @@
 //! command must answer and cause, in order.
 #![allow(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "the numbers of a test are small")]
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use braid_machine::{
-    Command, Credit, DropReason, Effect, GroupConfig, MemberConfig, MessageHeader, Overflow, Owner, PublishIdentity,
-    Refused, Reply, Strategy, Taken,
+    Command, Credit, DropReason, Effect, MemberConfig, MessageHeader, Overflow, Owner, PublishIdentity, Refused, Reply,
+    Strategy, Taken,
 };
-use braid_types::{DeliveryId, Filter, GroupId, MemberId, MessageId, Outcome, Stamp, Timestamp, UnackedOnEnd};
-use bytes::Bytes;
+use braid_types::{DeliveryId, GroupId, MemberId, MessageId, Outcome, Stamp, Timestamp, UnackedOnEnd};
 
-#[derive(Clone, Debug)]
-struct Message {
-    id: MessageId,
-    header: MessageHeader,
-    acquired: u32,
-    failed: u32,
-    /// When it was handed out last.
-    since: Timestamp,
-}
+use group::{Group, Member, Message, State, known, lane, order};
 
-#[derive(Clone, Debug, PartialEq)]
-enum State {
-    Attached,
-    Paused,
-    Ended,
-}
-
-#[derive(Debug)]
-struct Member {
-    config: MemberConfig,
-    state: State,
-    next: u64,
-    unacked: BTreeMap<DeliveryId, Message>,
-    /// Taken away because they were held for too long, and not settled since.
-    overdue: Vec<DeliveryId>,
-    /// In a group with a single active member: it is active, or quiescing.
-    chosen: bool,
-    quiescing: bool,
-}
-
-impl Member {
-    fn present(&self) -> bool {
-        self.state != State::Ended
-    }
-
-    fn may_be_served(&self) -> bool {
-        let has_credit = match self.config.credit {
-            Credit::Window { messages } => messages == 0 || self.unacked.len() < messages as usize,
-            Credit::Granted { messages, bytes } => messages > 0 && bytes > 0,
-        };
-        self.state == State::Attached && self.chosen && !self.quiescing && self.overdue.is_empty() && has_credit
-    }
-
-    fn takes(&self, message: &Message) -> bool {
-        match (&self.config.filter, &message.header.address) {
-            (None, _) => true,
-            (Some(filter), Some(address)) => filter.matches(address),
-            (Some(_), None) => false,
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Group {
-    config: GroupConfig,
-    ready: Vec<Message>,
-    delayed: Vec<(Timestamp, Message)>,
-    last_used: Timestamp,
-    rejecting: bool,
-    /// Last numbers of publishers, and tokens, with their times.
-    sequences: BTreeMap<Bytes, (u64, Timestamp)>,
-    tokens: BTreeMap<Bytes, Timestamp>,
-    /// Filters by number: a new one gets the lowest that is free.
-    numbers: Vec<Option<Filter>>,
-    members: BTreeMap<MemberId, Member>,
-    /// Members that may be served, in the order in which they became so or were served last.
-    line: Vec<MemberId>,
-}
+mod group;
 
 /// The model of a partition.
 #[derive(Debug, Default)]
@@ -88,11 +21,6 @@ pub(crate) struct Model {
     now: Timestamp,
     id: (braid_types::LogIndex, u32),
     effects: Vec<Effect>,
-}
-
-/// Before which others a message goes.
-fn order(message: &Message) -> (bool, Reverse<u8>, MessageId) {
-    (message.acquired == 0, Reverse(message.header.priority.min(31)), message.id)
 }
 
 impl Model {
@@ -131,43 +59,10 @@ impl Model {
             Command::Detach { group, member, unacked } => {
                 self.within(group, |model, group, at| model.detach(group, at, member, unacked))
             }
-            Command::Pause { group, member } => self.within(group, |_, group, _| {
-                group.with_present(member, |member| {
-                    member.state = State::Paused;
-                    Reply::Done
-                })
-            }),
-            Command::Resume { group, member, owner, messages } => self.within(group, |model, group, _| {
-                group.with_present(member, |member| {
-                    member.state = State::Attached;
-                    member.config.owner = owner;
-                    member.config.credit = Credit::Window { messages };
-                    member.unacked.values_mut().for_each(|message| message.since = model.now);
-                    member.overdue.clear();
-                    Reply::Done
-                })
-            }),
-            Command::SetWindow { group, member, messages } => self.within(group, |_, group, _| {
-                group.with_present(member, |member| {
-                    let Credit::Window { .. } = member.config.credit else {
-                        return Reply::Refused(Refused::NoSuchMember);
-                    };
-                    member.config.credit = Credit::Window { messages };
-                    Reply::Done
-                })
-            }),
-            Command::Grant { group, member, messages, bytes } => self.within(group, |_, group, _| {
-                group.with_present(member, |member| {
-                    let Credit::Granted { messages: old, bytes: old_bytes } = member.config.credit else {
-                        return Reply::Refused(Refused::NoSuchMember);
-                    };
-                    member.config.credit = Credit::Granted {
-                        messages: old.saturating_add(messages),
-                        bytes: old_bytes.saturating_add(bytes),
-                    };
-                    Reply::Done
-                })
-            }),
+            Command::Pause { group, .. }
+            | Command::Resume { group, .. }
+            | Command::SetWindow { group, .. }
+            | Command::Grant { group, .. } => self.within(group, |model, group, _| model.tell_member(group, &command)),
             Command::Settle { group, member, deliveries, outcome } => self.within(group, |model, group, at| {
                 if !group.members.contains_key(&member) {
                     return Reply::Refused(Refused::NoSuchMember);
@@ -184,6 +79,41 @@ impl Model {
             Command::Get { group, owner, settled } => {
                 self.within(group, |model, group, at| model.get(group, at, owner, settled))
             }
+        }
+    }
+
+    /// What a member is told while it is present.
+    fn tell_member(&mut self, group: &mut Group, command: &Command) -> Reply {
+        let now = self.now;
+        match *command {
+            Command::Pause { member, .. } => group.with_present(member, |member| {
+                member.state = State::Paused;
+                Reply::Done
+            }),
+            Command::Resume { member, owner, messages, .. } => group.with_present(member, |member| {
+                member.state = State::Attached;
+                member.config.owner = owner;
+                member.config.credit = Credit::Window { messages };
+                member.unacked.values_mut().for_each(|message| message.since = now);
+                member.overdue.clear();
+                Reply::Done
+            }),
+            Command::SetWindow { member, messages, .. } => group.with_present(member, |member| {
+                let Credit::Window { .. } = member.config.credit else {
+                    return Reply::Refused(Refused::NoSuchMember);
+                };
+                member.config.credit = Credit::Window { messages };
+                Reply::Done
+            }),
+            Command::Grant { member, messages: more, bytes: more_bytes, .. } => group.with_present(member, |member| {
+                let Credit::Granted { messages, bytes } = &mut member.config.credit else {
+                    return Reply::Refused(Refused::NoSuchMember);
+                };
+                *messages = messages.saturating_add(more);
+                *bytes = bytes.saturating_add(more_bytes);
+                Reply::Done
+            }),
+            _ => unreachable!("not for a member"),
         }
     }
 
@@ -324,7 +254,7 @@ impl Model {
     }
 
     fn get(&mut self, group: &mut Group, at: GroupId, owner: Owner, settled: bool) -> Reply {
-        if group.config.single_active {
+        if group.config.single_active || group.config.strategy == Strategy::Key {
             return Reply::Refused(Refused::Exclusive);
         }
         group.last_used = self.now;
@@ -423,9 +353,13 @@ impl Model {
             self.expire(group, at);
             let mut places: Vec<usize> = (0..group.ready.len()).collect();
             places.sort_by_key(|place| order(&group.ready[*place]));
-            let pair = places.iter().find_map(|place| {
-                let takers = group.line.iter().filter(|id| group.members[id].takes(&group.ready[*place]));
-                Some((*place, group.choose(takers.copied().collect(), group.ready[*place].id)?))
+            let by_key = group.config.strategy == Strategy::Key;
+            let pair = if by_key { group.next_by_key(&places) } else { None };
+            let pair = pair.or_else(|| {
+                places.iter().filter(|_| !by_key).find_map(|place| {
+                    let takers = group.line.iter().filter(|id| group.members[id].takes(&group.ready[*place]));
+                    Some((*place, group.choose(takers.copied().collect(), group.ready[*place].id)?))
+                })
             });
             let Some((place, member)) = pair else { return };
             self.hand_out(group, at, place, member);
@@ -487,12 +421,14 @@ impl Model {
     /// priority.
     fn expire(&mut self, group: &mut Group, at: GroupId) {
         let filters = group.filters();
+        let strategy = group.config.strategy;
         let line = |message: &Message| {
             let address = message.header.address.as_ref();
             let matching: Vec<bool> =
                 filters.iter().map(|filter| address.is_some_and(|address| filter.matches(address))).collect();
+            let lane = (strategy == Strategy::Key).then(|| lane(message));
             let priority = (message.acquired == 0).then_some(message.header.priority.min(31));
-            (matching, priority)
+            (matching, lane, priority)
         };
         let mut expired = Vec::new();
         let mut blocked = Vec::new();
@@ -531,142 +467,4 @@ impl Model {
             group.ready.iter().chain(delayed).chain(unacked).any(|message| message.id == id)
         })
     }
-}
-
-impl Group {
-    /// The distinct filters of present members.
-    fn filters(&self) -> Vec<Filter> {
-        let mut filters = Vec::new();
-        for member in self.members.values().filter(|member| member.present()) {
-            if let Some(filter) = &member.config.filter
-                && !known(&filters, filter)
-            {
-                filters.push(filter.clone());
-            }
-        }
-        filters
-    }
-
-    fn knows(&mut self, identity: &PublishIdentity, now: Timestamp) -> bool {
-        let window_ms = self.config.token_window_ms.unwrap_or(120_000);
-        self.tokens.retain(|_, time| time.plus_ms(window_ms) > now);
-        match identity {
-            PublishIdentity::Sequence { publisher, sequence } => {
-                self.sequences.get(publisher).is_some_and(|(last, _)| last >= sequence)
-            }
-            PublishIdentity::Token { token } => self.tokens.contains_key(token),
-        }
-    }
-
-    fn remember(&mut self, identity: &PublishIdentity, now: Timestamp) {
-        match identity {
-            PublishIdentity::Sequence { publisher, sequence } => {
-                self.sequences.insert(publisher.clone(), (*sequence, now));
-            }
-            PublishIdentity::Token { token } => {
-                self.tokens.insert(token.clone(), now);
-            }
-        }
-    }
-
-    /// Takes out what waits, oldest first.
-    fn take_waiting(&mut self) -> Vec<Message> {
-        let mut waiting = std::mem::take(&mut self.ready);
-        waiting.extend(std::mem::take(&mut self.delayed).into_iter().map(|(_, message)| message));
-        waiting.sort_by_key(|message| message.id);
-        waiting
-    }
-
-    /// Who may be served stands in line, behind those who stood there before; who may not does not. Who ended and holds
-    /// nothing is gone.
-    fn line_up(&mut self) {
-        self.number_filters();
-        self.members.retain(|_, member| member.present() || !member.unacked.is_empty());
-        let members = &self.members;
-        self.line.retain(|id| members.get(id).is_some_and(Member::may_be_served));
-        for (id, member) in members {
-            if member.may_be_served() && !self.line.contains(id) {
-                self.line.push(*id);
-            }
-        }
-    }
-
-    /// Who gets a message, of those in line that may take it.
-    fn choose(&self, mut takers: Vec<MemberId>, message: MessageId) -> Option<MemberId> {
-        let member = |id: &MemberId| &self.members[id];
-        let highest = takers.iter().map(|id| member(id).config.priority).max()?;
-        takers.retain(|id| member(id).config.priority == highest);
-        match self.config.strategy {
-            Strategy::RoundRobin | Strategy::Key => takers.first().copied(),
-            Strategy::LeastUnacked => takers.iter().min_by_key(|id| member(id).unacked.len()).copied(),
-            Strategy::Random => {
-                let number = |id: &MemberId| {
-                    let filter = member(id).config.filter.as_ref()?;
-                    self.numbers.iter().position(|other| other.as_ref().is_some_and(|other| same(other, filter)))
-                };
-                takers.sort_by_key(number);
-                let hash = hash(message.index.0, u64::from(message.position));
-                Some(takers[(hash % takers.len() as u64) as usize])
-            }
-        }
-    }
-
-    /// Single active member: the best attached one is active, unless one is already that is no worse or still holds
-    /// something.
-    fn elect(&mut self) {
-        if !self.config.single_active {
-            return;
-        }
-        let attached: Vec<MemberId> = self.ids(|member| member.state == State::Attached);
-        let best = attached.iter().copied().max_by_key(|id| (self.members[id].config.priority, Reverse(*id)));
-        let active = attached.iter().copied().find(|id| self.members[id].chosen);
-        self.members.values_mut().for_each(|member| (member.chosen, member.quiescing) = (false, false));
-        let Some(best) = best else { return };
-        let is_better = |active: MemberId| self.members[&best].config.priority > self.members[&active].config.priority;
-        let quiesces = active.is_some_and(|active| is_better(active) && !self.members[&active].unacked.is_empty());
-        let stays = active.is_some_and(|active| !is_better(active));
-        let chosen = self.members.get_mut(&active.filter(|_| quiesces || stays).unwrap_or(best)).unwrap();
-        (chosen.chosen, chosen.quiescing) = (true, quiesces);
-    }
-
-    fn ids(&self, which: impl Fn(&Member) -> bool) -> Vec<MemberId> {
-        self.members.iter().filter(|(_, member)| which(member)).map(|(id, _)| *id).collect()
-    }
-
-    /// Gives filters their numbers.
-    fn number_filters(&mut self) {
-        let filters = self.filters();
-        for number in &mut self.numbers {
-            *number = number.take().filter(|filter| known(&filters, filter));
-        }
-        for filter in filters {
-            if !self.numbers.iter().flatten().any(|other| same(other, &filter)) {
-                match self.numbers.iter().position(Option::is_none) {
-                    Some(free) => self.numbers[free] = Some(filter),
-                    None => self.numbers.push(Some(filter)),
-                }
-            }
-        }
-    }
-
-    fn with_present(&mut self, id: MemberId, change: impl FnOnce(&mut Member) -> Reply) -> Reply {
-        match self.members.get_mut(&id).filter(|member| member.present()) {
-            Some(member) => change(member),
-            None => Reply::Refused(Refused::NoSuchMember),
-        }
-    }
-}
-
-fn known(filters: &[Filter], filter: &Filter) -> bool {
-    filters.iter().any(|other| same(other, filter))
-}
-
-fn same(left: &Filter, right: &Filter) -> bool {
-    left == right && left.dialect() == right.dialect()
-}
-
-/// The hash that `Random` is specified with: both numbers, times the golden ratio, folded.
-fn hash(left: u64, right: u64) -> u64 {
-    let product = u128::from(left ^ right.rotate_left(32)) * 0x9E37_79B9_7F4A_7C15;
-    (product as u64) ^ ((product >> 64) as u64)
 }

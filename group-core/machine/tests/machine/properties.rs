@@ -1,6 +1,6 @@
 //! Properties of whole logs.
 
-use braid_machine::{Command, Effect, GroupConfig, Partition};
+use braid_machine::{Command, Effect, GroupConfig, Partition, Reply};
 use braid_types::{Machine, Outcome, Timestamp};
 use proptest::prelude::*;
 
@@ -96,8 +96,8 @@ fn drain(world: &mut World) {
                 world.command(Command::Settle { group, member, deliveries, outcome: Outcome::Accepted });
             }
             world.command(Command::Get { group, owner: braid_machine::Owner::default(), settled: true });
-            if world.machine.group(group).expect("listed").config().single_active {
-                // Nobody else may take what the active member cannot.
+            if matches!(world.log.last().expect("a get").reply, Reply::Refused(_)) {
+                // Nobody else may take what the members of the group cannot.
                 world.command(Command::PurgeGroup { group });
             }
             let view = world.machine.group(group).expect("listed");

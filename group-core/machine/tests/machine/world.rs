@@ -49,6 +49,10 @@ impl World {
         match action {
             Action::Plain(command) => self.command(command.clone()),
             Action::Wait(milliseconds) => self.time += milliseconds,
+            Action::MeetDeadline => {
+                self.time = self.machine.next_deadline().map_or(self.time, |next| self.time.max(next.0));
+                self.command(Command::Tick);
+            }
             Action::Member { back, what } => {
                 if let Some((group, member)) = nth_back(&self.members, *back) {
                     self.command(what.command(group, member));

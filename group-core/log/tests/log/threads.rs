@@ -1,0 +1,73 @@
+//! The log on the real disk, driven by its threads.
+
+use std::sync::{Arc, mpsc};
+
+use braid_log::{Append, Body, Content, Error, Options, Wal, disk::RealDisk};
+use braid_types::{LogIndex, MessageId, PartitionId, Term};
+use bytes::Bytes;
+
+fn options() -> Options {
+    Options { segment_bytes: 1024 * 1024, ballast_bytes: 64 * 1024, ..Options::new(1, 2) }
+}
+
+#[test]
+fn many_threads_append_and_all_of_it_is_there_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = Arc::new(RealDisk::open(directory.path()).unwrap());
+    let opened = Wal::open(options(), disk.clone()).unwrap();
+    let writer = opened.writer.spawn().unwrap();
+    let maintenance = opened.maintenance.spawn().unwrap();
+    std::thread::scope(|scope| {
+        for partition in 0..4 {
+            let wal = opened.wal.clone();
+            scope.spawn(move || {
+                let (sender, receiver) = mpsc::channel();
+                for index in 1..=500_u64 {
+                    let sender = sender.clone();
+                    let append = Append {
+                        partition: PartitionId(partition),
+                        term: Term(1),
+                        index: LogIndex(index),
+                        payload: Bytes::from(format!("entry {index}")),
+                        bodies: vec![Body::new(0, vec![u8::try_from(index % 251).unwrap(); 700].into())],
+                        is_promised: false,
+                        done: Some(Box::new(move |result| sender.send((index, result)).unwrap())),
+                    };
+                    wal.append(append).unwrap();
+                    if index % 50 == 0 {
+                        for (expected, (confirmed, result)) in (index - 49..=index).zip(receiver.iter()) {
+                            assert_eq!((confirmed, result), (expected, Ok(())));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let statistics = opened.wal.statistics();
+    assert_eq!(statistics.records, 2000);
+    assert!(statistics.batches < 2000, "{statistics:?}");
+    writer.close();
+    drop(maintenance);
+    assert_eq!(opened.wal.check(), Err(Error::ShutDown));
+    drop(opened.wal);
+    let opened = Wal::open(options(), disk).unwrap();
+    assert_eq!((opened.recovery.records, opened.recovery.torn_at), (2000, None));
+    for partition in 0..4 {
+        let id = PartitionId(partition);
+        let entries = opened.wal.entries(id, LogIndex(1)..LogIndex(501), usize::MAX, Content::Heads).unwrap();
+        assert_eq!(entries.len(), 500);
+        let ids: Vec<MessageId> = (1..=500).map(|index| MessageId { index: LogIndex(index), position: 0 }).collect();
+        for (index, body) in (1..=500_u64).zip(opened.wal.bodies(id, &ids)) {
+            assert_eq!(body.unwrap(), vec![u8::try_from(index % 251).unwrap(); 700]);
+        }
+    }
+}
+
+#[test]
+fn a_directory_is_opened_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = RealDisk::open(directory.path()).unwrap();
+    assert!(RealDisk::open(directory.path()).is_err());
+    drop(first);
+    assert!(RealDisk::open(directory.path()).is_ok());
+}

@@ -18,7 +18,9 @@ use tokio::sync::watch;
 use tokio::time::Sleep;
 
 use crate::detect;
-use crate::limits::{ITEMS_PER_ROUND_MAX, LAST_WRITE_TIMEOUT_MS, READ_BYTES, WRITE_PIECES_MAX};
+use crate::limits::{
+    ITEMS_PER_OUTPUT_CHECK, ITEMS_PER_ROUND_MAX, LAST_READS_MAX, LAST_WRITE_TIMEOUT_MS, READ_BYTES, WRITE_PIECES_MAX,
+};
 use crate::node::Node;
 use crate::service::Service;
 
@@ -49,6 +51,14 @@ enum Woken {
     Timer,
     Memory,
     Stop,
+}
+
+/// What a read brought.
+#[derive(PartialEq, Eq)]
+enum Read {
+    Bytes,
+    Nothing,
+    End,
 }
 
 impl<E: Endpoint> ConnectionTask<E> {
@@ -98,6 +108,13 @@ impl<E: Endpoint> ConnectionTask<E> {
         }
         loop {
             self.round(now)?;
+            if let Some(close) = self.service.take_close() {
+                if !self.hear_last(now)? {
+                    return Ok(());
+                }
+                self.endpoint.handle(now, close);
+                self.round(now)?;
+            }
             if let Some(crowded) = self.service.take_crowded() {
                 crowded.pause_for().await;
             }
@@ -112,7 +129,7 @@ impl<E: Endpoint> ConnectionTask<E> {
             match woken {
                 Woken::Mailbox => {}
                 Woken::Socket(ready) => {
-                    if ready.is_readable() && !self.read(now)? {
+                    if ready.is_readable() && self.read(now)? == Read::End {
                         return Ok(());
                     }
                 }
@@ -133,6 +150,19 @@ impl<E: Endpoint> ConnectionTask<E> {
                 }
             }
         }
+    }
+
+    /// Reads what the client said before it is disconnected: a DISCONNECT that has arrived decides what becomes of its
+    /// session and will. Returns false at the end of the stream.
+    fn hear_last(&mut self, now: Timestamp) -> std::io::Result<bool> {
+        for _ in 0..LAST_READS_MAX {
+            match self.read(now)? {
+                Read::Nothing => break,
+                Read::End => return Ok(false),
+                Read::Bytes => self.round(now)?,
+            }
+        }
+        Ok(true)
     }
 
     /// One round: mailbox and requests in, batches and bytes out.
@@ -160,7 +190,11 @@ impl<E: Endpoint> ConnectionTask<E> {
 
     fn take_items(&mut self, now: Timestamp) -> usize {
         let mut count = 0;
-        while count < ITEMS_PER_ROUND_MAX && self.endpoint.transmit().size_bytes() < self.output_bytes_max {
+        while count < ITEMS_PER_ROUND_MAX {
+            // Asked rarely: the endpoint gathers what belongs together (confirms) until it is asked.
+            if count % ITEMS_PER_OUTPUT_CHECK == 0 && self.endpoint.transmit().size_bytes() >= self.output_bytes_max {
+                break;
+            }
             let Some(item) = self.items.next() else {
                 let taken = self.mailbox.take();
                 if taken.is_empty() {
@@ -234,10 +268,10 @@ impl<E: Endpoint> ConnectionTask<E> {
         }
     }
 
-    /// Reads once and feeds the endpoint. Returns false at the end of the stream.
-    fn read(&mut self, now: Timestamp) -> std::io::Result<bool> {
+    /// Reads once and feeds the endpoint.
+    fn read(&mut self, now: Timestamp) -> std::io::Result<Read> {
         if !self.service.wants_input() {
-            return Ok(true);
+            return Ok(Read::Nothing);
         }
         let owns_input = !self.input.is_empty();
         let mut buffer = if owns_input { std::mem::take(&mut self.input) } else { READ_BUFFER.with(RefCell::take) };
@@ -246,12 +280,12 @@ impl<E: Endpoint> ConnectionTask<E> {
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.give_back(buffer, owns_input);
-                return Ok(true);
+                return Ok(Read::Nothing);
             }
             Err(error) => return Err(error),
         };
         if read == 0 {
-            return Ok(false);
+            return Ok(Read::End);
         }
         if self.was_silent {
             self.was_silent = false;
@@ -262,12 +296,12 @@ impl<E: Endpoint> ConnectionTask<E> {
                     setting = "detect.silence_ms",
                     "a client that was silent and taken for NATS spoke another protocol; it is disconnected"
                 );
-                return Ok(false);
+                return Ok(Read::End);
             }
         }
         self.endpoint.receive(now, &mut buffer);
         self.give_back(buffer, false);
-        Ok(true)
+        Ok(Read::Bytes)
     }
 
     /// Keeps an incomplete frame's bytes, and lends the buffer to the next connection.

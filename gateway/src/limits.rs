@@ -25,6 +25,12 @@ pub(crate) const LAST_OPERATION_TIMEOUT_MS: u64 = 30_000;
 /// Items that a connection hands to its endpoint before it writes to the socket.
 pub(crate) const ITEMS_PER_ROUND_MAX: usize = 4_096;
 
+/// Reads of what a client said before the node ends its connection.
+pub(crate) const LAST_READS_MAX: usize = 16;
+
+/// Items after which the size of the output is looked at.
+pub(crate) const ITEMS_PER_OUTPUT_CHECK: usize = 256;
+
 /// Pieces given to one `writev`.
 pub(crate) const WRITE_PIECES_MAX: usize = 64;
 

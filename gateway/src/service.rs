@@ -67,6 +67,8 @@ pub(crate) struct Service {
     published: u64,
     /// A subscriber that this publisher is about to outrun.
     crowded: Option<Arc<Mailbox>>,
+    /// The node wants the connection to end.
+    close: Option<Event>,
 }
 
 /// Tasks of this round for one partition.
@@ -106,6 +108,7 @@ impl Service {
             in_flight_bytes_max,
             published: 0,
             crowded: None,
+            close: None,
         }
     }
 
@@ -152,6 +155,7 @@ impl Service {
                 reason: braid_types::CloseReason::SlowConsumer,
                 text: String::from("the client does not read what it subscribed to"),
             }),
+            Item::Event(event) if matches!(&*event, Event::Close { .. }) => self.close = Some(*event),
             Item::Event(event) => {
                 if matches!(&*event, Event::SessionOpened { result: Ok(_), .. }) {
                     self.adopt_session();
@@ -206,6 +210,11 @@ impl Service {
     /// The socket may be read: not too much waits.
     pub(crate) fn wants_input(&self) -> bool {
         self.parked_bytes < PARKED_BYTES_MAX && self.parked.len() < PARKED_REQUESTS_MAX
+    }
+
+    /// The node's wish to end the connection: for the endpoint, once it has heard what its client said before.
+    pub(crate) fn take_close(&mut self) -> Option<Event> {
+        self.close.take()
     }
 
     /// A subscriber that should be waited for, shortly, before more is read.

@@ -57,8 +57,8 @@ impl Service {
             return;
         }
         if !routes.plain.is_empty() || !routes.queues.is_empty() {
-            self.turn = self.turn.wrapping_add(1);
             routes.deliver_directly(&message, &mut self.outbox, self.turn);
+            self.turn = self.turn.wrapping_add(1);
         }
         self.store(ticket, &message, routes);
     }

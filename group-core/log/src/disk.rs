@@ -9,6 +9,7 @@ mod simulated;
 use std::{
     fmt::Debug,
     io::{self, IoSlice},
+    ops::Range,
     sync::Arc,
 };
 
@@ -120,10 +121,20 @@ pub(crate) fn read_exact(file: &dyn DiskFile, mut offset: u64, mut buffer: &mut 
     Ok(())
 }
 
+/// Writes zeros.
+pub(crate) fn fill_with_zeros(file: &dyn DiskFile, range: Range<u64>) -> io::Result<()> {
+    static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+    let mut offset = range.start;
+    while offset < range.end {
+        let left = usize::try_from(range.end - offset).unwrap_or(usize::MAX);
+        let piece = ZEROS.get(..left).unwrap_or(&ZEROS);
+        write_all(file, offset, &mut [IoSlice::new(piece)])?;
+        offset += piece.len() as u64;
+    }
+    Ok(())
+}
+
 /// Whether the error says that the disk is full.
 pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }

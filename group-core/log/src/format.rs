@@ -21,7 +21,9 @@ pub(crate) const BLOCK_BYTES: usize = 4096;
 pub(crate) const ALIGNMENT_BYTES: usize = 64;
 
 /// Where batches begin: behind two copies of the segment's header.
-pub(crate) const DATA_OFFSET: u32 = 2 * BLOCK_BYTES as u32;
+pub(crate) const DATA_OFFSET: u32 = 8192;
+
+const _: () = assert!(DATA_OFFSET as usize == 2 * BLOCK_BYTES);
 
 /// Room that is left for the two copies of the mark that ends a segment, each in a block of its own.
 pub(crate) const END_BYTES: usize = 2 * BLOCK_BYTES;

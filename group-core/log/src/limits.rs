@@ -81,7 +81,7 @@ pub const PACKS_PER_SNAPSHOT_MAX: usize = 8;
 /// Findings of damage that recovery reports per partition. The first one takes it out of service; the rest inform.
 pub const DAMAGES_REPORTED_MAX: usize = 64;
 
-/// Pieces of one vectored write: what the operating system takes (IOV_MAX).
+/// Pieces of one vectored write: what the operating system takes (`IOV_MAX`).
 pub(crate) const PIECES_PER_WRITE_MAX: usize = 1024;
 
 /// Records up to this size are copied next to their header: below it a copy costs less than two more pieces.

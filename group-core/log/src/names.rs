@@ -76,7 +76,9 @@ pub(crate) fn kind_of(name: &str) -> Option<FileKind> {
         ("segment", [number]) => Some(FileKind::Segment(small(*number)?)),
         ("spare", [number]) => Some(FileKind::Spare(small(*number)?)),
         ("making", [partition, birth]) => Some(FileKind::Making(life(*partition, *birth)?)),
-        ("snapshot", [partition, birth, index]) => Some(FileKind::Snapshot(life(*partition, *birth)?, LogIndex(*index))),
+        ("snapshot", [partition, birth, index]) => {
+            Some(FileKind::Snapshot(life(*partition, *birth)?, LogIndex(*index)))
+        }
         ("parts", [partition, birth, number]) => Some(FileKind::Parts(life(*partition, *birth)?, small(*number)?)),
         _ => None,
     }
@@ -99,7 +101,8 @@ mod tests {
         ] {
             assert_eq!(kind_of(&name), Some(kind), "{name}");
         }
-        for name in ["segment", "lost+found", "snapshot-1-2", "segment-xyz.wal", "ballast-1", "spare-123456789.wal", ""] {
+        for name in ["segment", "lost+found", "snapshot-1-2", "segment-xyz.wal", "ballast-1", "spare-123456789.wal", ""]
+        {
             assert_eq!(kind_of(name), None, "{name}");
         }
     }

@@ -180,7 +180,8 @@ impl Wal {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let engine = self.inner.lock();
-        let live = |of: fn(&crate::engine::Segment) -> u64| engine.segments.iter().map(|(_, segment)| of(segment)).sum();
+        let live =
+            |of: fn(&crate::engine::Segment) -> u64| engine.segments.iter().map(|(_, segment)| of(segment)).sum();
         Statistics {
             segments: engine.segments.iter().count() as u64,
             live_bodies: live(|segment| segment.live_bodies),

@@ -37,25 +37,25 @@ pub enum Step {
 
 /// The segment that is written.
 #[derive(Debug)]
-struct Current {
-    segment: u32,
-    salt: u32,
-    size_bytes: u32,
-    file: Arc<dyn DiskFile>,
+pub(crate) struct Current {
+    pub(crate) segment: u32,
+    pub(crate) salt: u32,
+    pub(crate) size_bytes: u32,
+    pub(crate) file: Arc<dyn DiskFile>,
     /// Where the next batch goes; a multiple of a block.
-    offset: u32,
+    pub(crate) offset: u32,
     /// What the last batch held.
-    previous: Vec<ChainEnd>,
+    pub(crate) previous: Vec<ChainEnd>,
 }
 
 impl Current {
-    fn new(ready: Ready) -> Self {
+    pub(crate) fn new(ready: Ready) -> Self {
         let Ready { segment, salt, size_bytes, file } = ready;
         Self { segment, salt, size_bytes, file, offset: DATA_OFFSET, previous: Vec::new() }
     }
 
     /// Bytes that records can still have.
-    fn room_bytes(&self) -> usize {
+    pub(crate) fn room_bytes(&self) -> usize {
         ((self.size_bytes - self.offset) as usize).saturating_sub(END_BYTES + MARK_BYTES_MAX)
     }
 
@@ -88,8 +88,7 @@ enum Sealed {
 }
 
 impl Writer {
-    pub(crate) fn new(inner: Arc<Inner>, ready: Ready, number: u64) -> Self {
-        let current = Current::new(ready);
+    pub(crate) fn new(inner: Arc<Inner>, current: Current, number: u64) -> Self {
         let writer = Self { inner, current, number, sealed: Sealed::Synced };
         writer.publish(&mut writer.inner.lock());
         writer
@@ -136,7 +135,9 @@ impl Writer {
         engine.room_bytes = current.room_bytes();
         if engine.segments.get(current.segment).is_none() {
             let file = Some(Arc::clone(&current.file));
-            engine.segments.insert(current.segment, crate::engine::Segment::new(current.salt, current.size_bytes, file));
+            engine
+                .segments
+                .insert(current.segment, crate::engine::Segment::new(current.salt, current.size_bytes, file));
         }
     }
 

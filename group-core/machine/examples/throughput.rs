@@ -1,6 +1,6 @@
 //! Prints what enqueue, dispatch and settle of a message cost together, for one group and a few shapes of members: the
-//! best of several rounds, so that a busy machine shows less. Run by hand:
-//! `cargo run --release -p braid-machine --example throughput [part of a line]`. The target is 200 ns for the first line.
+//! best of several rounds, so that a busy machine shows less. The target is 200 ns for the first line. Run by hand:
+//! `cargo run --release -p braid-machine --example throughput [part of a line]`.
 #![allow(clippy::print_stdout, reason = "printing is what this program is for")]
 
 use std::time::Instant;

@@ -106,25 +106,25 @@ pub enum Command {
         group: GroupId,
         /// Refuse when it has members.
         if_unused: bool,
-        /// Refuse when it has ready messages.
+        /// Refuse when messages wait in it, ready or delayed.
         if_empty: bool,
     },
-    /// Drops the ready messages (unacked ones stay).
+    /// Drops the messages that wait, ready and delayed (unacked ones stay).
     PurgeGroup {
         /// Which.
         group: GroupId,
     },
     /// Appends a message to groups. Its [`braid_types::MessageId`] is the command's stamp. A group that refuses it
-    /// ([`crate::Refused::LimitReached`], [`crate::Refused::Faulted`]) makes the reply a refusal, though others may have
-    /// taken it.
+    /// ([`crate::Refused::LimitReached`], [`crate::Refused::Faulted`]) makes the reply a refusal, though others may
+    /// have taken it.
     Enqueue {
         /// Which groups; each at most once.
         groups: SmallVec<[GroupId; 1]>,
         /// The message.
         message: MessageHeader,
     },
-    /// Appends a message to those of the groups that do not know its identity yet. The others are answered for as if they
-    /// had taken it: they did, the first time.
+    /// Appends a message to those of the groups that do not know its identity yet. The others are answered for as if
+    /// they had taken it: they did, the first time.
     EnqueueOnce {
         /// Which groups; each at most once.
         groups: SmallVec<[GroupId; 1]>,

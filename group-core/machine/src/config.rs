@@ -20,15 +20,24 @@ pub struct GroupConfig {
     pub overflow: Overflow,
     /// Milliseconds after which a message expires; the earlier of this and the message's own expiry counts.
     pub message_ttl_ms: Option<u64>,
-    /// Milliseconds without a member or a get after which the group wants to be deleted.
+    /// Milliseconds, at least 1, without a member or a get after which the group wants to be deleted.
     pub expires_ms: Option<u64>,
     /// How long a message waits after a failed try.
     pub retry: Option<RetryDelay>,
-    /// Milliseconds that a member may hold a delivery.
+    /// Milliseconds, at least 1, that a member may hold a delivery.
     pub member_timeout_ms: Option<u64>,
     /// Milliseconds for which tokens of publishes are remembered; `None`:
     /// [`crate::limits::TOKEN_WINDOW_DEFAULT_MS`].
     pub token_window_ms: Option<u64>,
+}
+
+impl GroupConfig {
+    /// The same settings, with times of at least a millisecond where a time of zero would be due again at once.
+    pub(crate) fn with_times_of_at_least_1(mut self) -> Self {
+        self.expires_ms = self.expires_ms.map(|time_ms| time_ms.max(1));
+        self.member_timeout_ms = self.member_timeout_ms.map(|time_ms| time_ms.max(1));
+        self
+    }
 }
 
 /// Which of the members that could take a message gets it. Consumer priority comes before all of them.

@@ -1,8 +1,8 @@
 //! When each group wants to be visited though no command comes for it.
 //!
-//! Invariant: a group that waits for a time is noted with that time or an earlier one. Noting a later time than before is
-//! put off until the earlier one has come: so a group whose deadline moves with every message costs nothing here, and is
-//! visited in vain at most once per wait.
+//! Invariant: a group that waits for a time is noted with that time or an earlier one. Noting a later time than
+//! before is put off until the earlier one has come: so a group whose deadline moves with every message costs nothing
+//! here, and is visited in vain at most once per wait.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

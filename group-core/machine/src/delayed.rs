@@ -1,5 +1,5 @@
-//! Messages that wait before they may be tried again (SPEC section 3: delayed retry). They are neither ready nor held by a
-//! member.
+//! Messages that wait before they may be tried again (SPEC section 3: delayed retry). They are neither ready nor held
+//! by a member.
 //!
 //! Invariant: ordered by the time at which they are due, then by age.
 

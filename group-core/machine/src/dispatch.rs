@@ -63,35 +63,31 @@ impl Group {
     }
 
     fn hand_out(&mut self, context: &mut Context<'_>, id: MemberId, mut message: HeldMessage) -> Sound<()> {
-        let redelivered = message.acquired_count > 0;
-        message.acquired_count = message.acquired_count.saturating_add(1);
-        let (message_id, delivery_count) = (message.id, message.delivery_count);
-        self.in_flight.add(id, &message);
-        let receipt = match self.members.hand_out(id, message, context.now()) {
-            Ok(receipt) => receipt,
-            Err(message) => {
-                self.in_flight.remove(&message);
-                self.backlog.put_back(message);
-                return Err(Broken("a member that stepped out is not there"));
-            }
+        let Some((member, line)) = self.members.get_with_line(id) else {
+            self.backlog.put_back(message);
+            return Err(Broken("a member that stepped out is not there"));
         };
+        let settled = member.use_grant(message.size_bytes);
         context.effects.push(Effect::Deliver {
-            owner: receipt.owner,
+            owner: member.owner,
             group: context.group,
             member: id,
-            delivery: receipt.delivery,
-            message: message_id,
-            redelivered,
-            delivery_count,
-            settled: receipt.settled.is_some(),
+            delivery: member.unacked.next(),
+            message: message.id,
+            redelivered: message.acquired_count > 0,
+            delivery_count: message.delivery_count,
+            settled,
         });
-        match receipt.settled {
-            Some(message) => {
-                self.in_flight.remove(&message);
-                context.release(&message);
-            }
-            None => self.note_handing_out(context.now()),
+        if settled {
+            member.unacked.pass();
+            context.release(&message);
+        } else {
+            message.acquired_count = message.acquired_count.saturating_add(1);
+            self.in_flight.add(id, &message);
+            member.unacked.push(message, context.now());
         }
-        receipt.lined_up
+        line.refresh(member)?;
+        self.note_handing_out(context.now());
+        Ok(())
     }
 }

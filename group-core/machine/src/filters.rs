@@ -3,8 +3,8 @@
 //!
 //! Filters of one text in two dialects are two here: they differ in which reserved addresses they match.
 //!
-//! Invariants: a bit in use belongs to exactly one filter, and the same filters share a bit; the memo is only a shortcut
-//! and is empty after each change. Without filters every mask is 0 and costs nothing.
+//! Invariants: a bit in use belongs to exactly one filter, and the same filters share a bit; the memo is only a
+//! shortcut and is empty after each change. Without filters every mask is 0 and costs nothing.
 
 use alloc::vec::Vec;
 

@@ -47,6 +47,7 @@ pub(crate) struct Group {
 impl Group {
     /// A group without messages and members.
     pub(crate) fn new(config: GroupConfig) -> Self {
+        let config = config.with_times_of_at_least_1();
         Self {
             backlog: Backlog::new(config.strategy),
             members: Members::new(config.strategy, 0),

@@ -1,5 +1,5 @@
-//! Recounts what must hold of a partition (the numbered invariants of the crate). For tests and simulations: it looks at
-//! everything, O(n log n).
+//! Recounts what must hold of a partition (the numbered invariants of the crate). For tests and simulations: it looks
+//! at everything, O(n log n).
 
 use alloc::collections::BTreeMap;
 use alloc::format;

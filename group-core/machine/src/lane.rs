@@ -1,8 +1,8 @@
 //! The lanes of a group that dispatches by key: which lane a message is in, and who has the lane.
 //!
-//! A lane is the messages of all addresses with one of [`LANES`] hashes (those without address share one). A lane belongs
-//! to one member at a time, so one address's messages do. Its owner is the member with the highest score for the lane:
-//! when members come and go, only the lanes that they win or leave change owners.
+//! A lane is the messages of all addresses with one of [`LANES`] hashes (those without address share one). A lane
+//! belongs to one member at a time, so one address's messages do. Its owner is the member with the highest score for
+//! the lane: when members come and go, only the lanes that they win or leave change owners.
 
 use braid_types::{Address, MemberId};
 

@@ -1,14 +1,18 @@
 //! The replicated state machine of group partitions: enqueue, dispatch, settle.
 //!
-//! A *group* is messages, and the members that share them: an AMQP queue, an MQTT shared subscription or session, a NATS
-//! queue group. A [`Partition`] is one log that carries many groups. Each [`Command`] of the log is applied on every
-//! replica with the same result: a [`Reply`] for its proposer and [`Effect`]s for the leader to carry out.
+//! A *group* is messages, and the members that share them: an AMQP queue, an MQTT shared subscription or session, a
+//! NATS queue group. A [`Partition`] is one log that carries many groups. Each [`Command`] of the log is applied on
+//! every replica with the same result: a [`Reply`] for its proposer and [`Effect`]s for the leader to carry out.
 //!
 //! ```text
-//!              enqueue                    dispatch                    settle: accepted, rejected, over the limit
-//!   (nothing) ─────────▶ ready ───────────────────────▶ unacked ───────────────────────────────────────────▶ (gone)
-//!                          ▲  └─ expired, purged ─▶ (gone)  │
-//!                          └──────── released, modified ────┘
+//!              enqueue            dispatch               settle: accepted, rejected, over the limit
+//!   (nothing) ─────────▶ ready ──────────────▶ unacked ───────────────────────────────────────────▶ (gone)
+//!                        ▲ ▲ │                   │ │
+//!                        │ │ └▶ (gone): expired, │ │
+//!                        │ │    purged, too many │ │
+//!                        │ └─ released, overdue, ┘ │
+//!                        │    modified             │
+//!                        └── due ─── delayed ◀─────┘ modified, where tries are delayed
 //! ```
 //!
 //! The crate is pure: no clock, file, socket, thread or randomness (`no_std` + alloc makes the compiler say so). It
@@ -17,10 +21,10 @@
 //! # Invariants
 //! Each is recounted by [`invariants::check`], which the property tests run after every command.
 //!
-//! 1. A message of a group is in exactly one place: ready, or unacked with one member.
+//! 1. A message of a group is in exactly one place: ready, delayed, or unacked with one member.
 //! 2. After each command nothing is left that could be handed out: no ready message may go to a member with credit.
-//! 3. A member stands in the service queue exactly while it is attached and has credit; a member whose window is full or
-//!    whose grants are used up is sent nothing.
+//! 3. A member stands in the service queue exactly while it is attached, not overdue, the active one where only one is,
+//!    and has credit; a member whose window is full or whose grants are used up is sent nothing.
 //! 4. Delivery ids of a member are contiguous from 0.
 //! 5. A ready message is in the class of the filters that match it, counts and sums equal a recount.
 //! 6. A shared message's count is the number of groups that hold it; [`Effect::Forget`] comes once, after the last of
@@ -29,8 +33,10 @@
 //! 8. Messages come back ahead of those never handed out, in the order in which they were published.
 //! 9. `apply` is total: it never fails and never panics; a broken invariant takes one group out of service
 //!    ([`Refused::Faulted`]) and nothing else.
-//! 10. What waits for a time is noted with that time or an earlier one, so that [`Partition::next_deadline`] is never late.
-//! 11. A group with a single active member sends to one member at a time, and to one if any is attached.
+//! 10. What waits for a time is noted with that time or an earlier one, so that [`Partition::next_deadline`] is never
+//!     late.
+//! 11. A group with a single active member sends to one member at a time, and to one if any is attached and not
+//!     overdue.
 //! 12. After each command a group is within its length limits, or takes no publishes.
 //! 13. A group that dispatches by key has all unacked messages of one address with one member.
 //! 14. The same log gives the same state, replies and effects, from the start or from any snapshot.

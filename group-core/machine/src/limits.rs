@@ -1,5 +1,5 @@
-//! Named limits of a partition. Each is refused by [`crate::Refused::LimitReached`], never by a panic; all are far above
-//! what a sane client needs and exist so that one group cannot take the partition down.
+//! Named limits of a partition. Each is refused by [`crate::Refused::LimitReached`], never by a panic; all are far
+//! above what a sane client needs and exist so that one group cannot take the partition down.
 
 /// Groups of a partition: 20,000 groups on three nodes (ROADMAP) all in one partition, with room.
 pub const GROUPS_PER_PARTITION_MAX: usize = 65_536;
@@ -55,6 +55,6 @@ pub(crate) const EMPTY_CLASSES_KEPT: usize = 16;
 /// Slots of a member's recent deliveries below which holes are left alone.
 pub(crate) const UNACKED_HOLES_MIN: usize = 128;
 
-/// Tickets and delivery ids beyond which a snapshot is not believed: no group lives that long, and counting on from there
-/// must not overflow.
+/// Tickets and delivery ids beyond which a snapshot is not believed: no group lives that long, and counting on from
+/// there must not overflow.
 pub(crate) const SEQUENCE_MAX: u64 = 1 << 62;

@@ -18,7 +18,6 @@ use braid_types::{DeliveryId, MemberId, Timestamp};
 
 use crate::filters::FilterSlot;
 use crate::members::Turn;
-use crate::message::HeldMessage;
 use crate::unacked::Unacked;
 use crate::{Credit, Owner};
 
@@ -133,14 +132,15 @@ impl Member {
         }
     }
 
-    /// Hands it a message. The message comes back when that settled it.
-    pub(crate) fn hand_out(&mut self, message: HeldMessage, now: Timestamp) -> (DeliveryId, Option<HeldMessage>) {
+    /// Uses up what was granted for a message of this size; whether the member has grants, so that its delivery is
+    /// settled by being made.
+    pub(crate) fn use_grant(&mut self, size_bytes: u32) -> bool {
         match &mut self.credit {
-            Credit::Window { .. } => (self.unacked.push(message, now), None),
+            Credit::Window { .. } => false,
             Credit::Granted { messages, bytes } => {
                 *messages = messages.saturating_sub(1);
-                *bytes = bytes.saturating_sub(u64::from(message.size_bytes));
-                (self.unacked.pass(), Some(message))
+                *bytes = bytes.saturating_sub(u64::from(size_bytes));
+                true
             }
         }
     }

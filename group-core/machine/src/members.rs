@@ -5,31 +5,17 @@
 
 use alloc::collections::BTreeMap;
 
-use braid_types::{DeliveryId, MemberId, MessageId, Timestamp};
+use braid_types::{MemberId, MessageId};
 
+use crate::Strategy;
 use crate::fault::{Broken, Sound};
 use crate::filters::Mask;
 use crate::member::Member;
-use crate::message::HeldMessage;
 use crate::ready::Takers;
-use crate::{Owner, Strategy};
 
 mod service_queue;
 
 pub(crate) use service_queue::{ServiceQueue, Turn};
-
-/// What became of a message that was handed out.
-#[derive(Debug)]
-pub(crate) struct Receipt {
-    /// Who gets it.
-    pub(crate) owner: Owner,
-    /// The delivery.
-    pub(crate) delivery: DeliveryId,
-    /// The message, when handing it out settled it.
-    pub(crate) settled: Option<HeldMessage>,
-    /// Whether the member is back in line.
-    pub(crate) lined_up: Sound<()>,
-}
 
 /// The members of a group.
 #[derive(Debug)]
@@ -132,25 +118,16 @@ impl Members {
         self.present -= 1;
     }
 
-    /// Before a member is handed a message: it steps out of the line. What is broken shows here, before a message moves.
+    /// Before a member is handed a message: it steps out of the line. What is broken shows here, before a message
+    /// moves.
     pub(crate) fn step_out(&mut self, id: MemberId) -> Sound<()> {
         let member = self.by_id.get_mut(&id).ok_or(Broken("the service queue names a member that is not there"))?;
         self.service.step_out(member)
     }
 
-    /// Hands a message to a member that has stepped out, and puts it behind the others. The message comes back when there
-    /// is no such member.
-    pub(crate) fn hand_out(
-        &mut self,
-        id: MemberId,
-        message: HeldMessage,
-        now: Timestamp,
-    ) -> Result<Receipt, HeldMessage> {
-        let Some(member) = self.by_id.get_mut(&id) else { return Err(message) };
-        let owner = member.owner;
-        let (delivery, settled) = member.hand_out(message, now);
-        let lined_up = self.service.refresh(member);
-        Ok(Receipt { owner, delivery, settled, lined_up })
+    /// A member that has stepped out, and the line that it goes back to ([`ServiceQueue::refresh`]).
+    pub(crate) fn get_with_line(&mut self, id: MemberId) -> Option<(&mut Member, &mut ServiceQueue)> {
+        Some((self.by_id.get_mut(&id)?, &mut self.service))
     }
 
     /// All members, out of the group.

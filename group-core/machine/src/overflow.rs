@@ -1,8 +1,9 @@
 //! Length limits: ready messages and their bytes (SPEC section 3, limits). Unacked and delayed ones do not count, as in
 //! RabbitMQ.
 //!
-//! Invariants: after each command a group that drops its head is within its limits; one that rejects publishes takes none
-//! from the moment when it reaches a limit until it is down to four fifths of both, so that publishers do not flap.
+//! Invariants: after each command a group that drops its head is within its limits; one that rejects publishes takes
+//! none from the moment when it reaches a limit until it is down to four fifths of both, so that publishers do not
+//! flap.
 
 use crate::context::Context;
 use crate::fault::{Broken, Sound};

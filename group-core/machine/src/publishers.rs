@@ -1,8 +1,8 @@
 //! Exactly-once publishing (SPEC section 3): what a group remembers of its publishers, so that a message that is sent
 //! again is stored once and confirmed as the first was.
 //!
-//! Invariants: bounded by number and age; what is oldest goes first. Age is looked at when something is remembered. What
-//! was forgotten is new again: the bound on the guarantee.
+//! Invariants: bounded by number and age; what is oldest goes first. Age is looked at when something is remembered.
+//! What was forgotten is new again: the bound on the guarantee.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Counts which groups hold a message that was enqueued into more than one, so that its body is forgotten with the last.
+//! Counts which groups hold a message that was enqueued into more than one, so that its body is forgotten with the
+//! last.
 //!
 //! Invariant: a message has a count exactly while some group, or the enqueue that is under way, holds it as `shared`.
 //! Messages of one group, the common case, are not counted at all: their group is the only holder.

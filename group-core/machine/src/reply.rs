@@ -25,7 +25,7 @@ pub enum Refused {
 /// A message taken by `Get`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The member that holds it.
+    /// The member that holds it, unless the get settled it.
     pub member: MemberId,
     /// Its delivery there.
     pub delivery: DeliveryId,
@@ -54,7 +54,8 @@ pub enum Reply {
         /// Its id.
         member: MemberId,
     },
-    /// The answer to a get; `None`: nothing ready.
+    /// The answer to a get; `None`: nothing ready. If the get settled it, `Forget` may already be among the effects of
+    /// the command: the body is to be looked up before they are carried out.
     Got {
         /// The message.
         taken: Option<Taken>,

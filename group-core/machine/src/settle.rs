@@ -24,11 +24,16 @@ impl Group {
         }
         let Some(holder) = self.members.get_mut(member) else { return Ok(Reply::Refused(Refused::NoSuchMember)) };
         for delivery in deliveries {
-            if let Some(handed_out) = holder.unacked.take(*delivery) {
-                self.in_flight.remove(&handed_out.message);
-                self.backlog.end_delivery(context, &self.config, handed_out.message, outcome);
-            } else {
+            let Some(handed_out) = holder.unacked.take(*delivery) else {
                 holder.overdue.remove(delivery);
+                continue;
+            };
+            self.in_flight.remove(&handed_out.message);
+            if outcome == Outcome::Accepted {
+                // Nearly all end like this, and then the message need not be moved.
+                context.release(&handed_out.message);
+            } else {
+                self.backlog.end_delivery(context, &self.config, handed_out.message, outcome);
             }
         }
         self.members.refresh(member)?;

@@ -10,11 +10,12 @@
 //! ```
 //!
 //! The best is the one of the highest priority, among equals the oldest; an active member is only replaced for a higher
-//! priority, or when it is overdue: what it held too long went back. So work is handed over without two members at work at a time.
+//! priority, or when it is overdue: what it held for too long went back. So work is handed over without two members at
+//! work at a time.
 //!
-//! Invariant: at most one member is active or quiescing, and one is if any is attached and not
-//! overdue.
+//! Invariant: at most one member is active or quiescing, and one is if any is attached and not overdue.
 
+use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use braid_types::MemberId;
@@ -44,7 +45,7 @@ impl Group {
     fn give_roles(&mut self, chosen: Option<MemberId>, role: Role) -> Sound<()> {
         let role_of = |id| if Some(id) == chosen { role } else { Role::Standby };
         let changed = self.members.iter().filter(|member| member.role != role_of(member.id));
-        let changed: alloc::vec::Vec<MemberId> = changed.map(|member| member.id).collect();
+        let changed: Vec<MemberId> = changed.map(|member| member.id).collect();
         for id in changed {
             if let Some(member) = self.members.get_mut(id) {
                 member.role = role_of(id);

@@ -1,11 +1,11 @@
 //! What a member was handed and has not settled.
 //!
 //! Delivery ids are contiguous from 0, so recent deliveries stand in a queue that is indexed by id: settling is O(1). A
-//! few deliveries that are held for long would make that queue mostly holes; they move to an ordered map, so that memory
-//! follows what is unacked, not how far apart it is.
+//! few deliveries that are held for long would make that queue mostly holes; they move to an ordered map, so that
+//! memory follows what is unacked, not how far apart it is.
 //!
-//! Invariants: each id below `next` is unacked in exactly one of the two places, or was settled; ids in `stragglers` are
-//! below all ids in `recent`; the front of `recent` is no hole.
+//! Invariants: each id below `next` is unacked in exactly one of the two places, or was settled; ids in `stragglers`
+//! are below all ids in `recent`; the front of `recent` is no hole.
 
 use alloc::collections::{BTreeMap, VecDeque};
 

@@ -66,6 +66,12 @@ impl<'a> GroupView<'a> {
         self.group.backlog.delayed.count()
     }
 
+    /// It takes no publishes until it has relaxed to four fifths of its length limits.
+    #[must_use]
+    pub fn rejects_publishes(&self) -> bool {
+        self.group.rejects_publishes
+    }
+
     /// Messages that were handed out and not settled.
     #[must_use]
     pub fn unacked(&self) -> u64 {

@@ -9,8 +9,8 @@
 //!   list    = number (count)  that many values
 //! ```
 //!
-//! A kind or version that this build does not know is not guessed at: it is [`CorruptBytes`]. Changes only add kinds and
-//! versions; what was ever written stays readable.
+//! A kind or version that this build does not know is not guessed at: it is [`CorruptBytes`]. Changes only add kinds
+//! and versions; what was ever written stays readable.
 
 use braid_types::{CorruptBytes, Wire};
 use bytes::{Bytes, BytesMut};

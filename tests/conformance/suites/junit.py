@@ -23,5 +23,6 @@ def pytest(source, arguments, environment, out):
             continue
         problems = [*case.findall("failure"), *case.findall("error")]
         why = " ".join((problem.get("message") or problem.text or "?") for problem in problems)
-        outcomes[f"{case.get('classname')}::{case.get('name')}"] = re.sub(r"\s+", " ", why)[:300] if problems else None
+        # The end of a message says what happened, its beginning often only where.
+        outcomes[f"{case.get('classname')}::{case.get('name')}"] = re.sub(r"\s+", " ", why)[-300:] if problems else None
     return outcomes

@@ -12,6 +12,7 @@ from . import mosquitto_source
 NAME = "mosquitto-scripts"
 TITLE = "Mosquitto scripts on a running broker"
 VERSION = mosquitto_source.VERSION
+CONFIG = mosquitto_source.CONFIG
 SOURCE = "Debian source"
 PEER = "Mosquitto 2.1.2"
 PEER_PASSES = 64
@@ -87,4 +88,7 @@ def play(script, port):
         )
     except subprocess.TimeoutExpired:
         return f"not done after {SCRIPT_TIMEOUT_S} s"
-    return None if done.returncode == 0 else re.sub(r"\s+", " ", done.stdout)[-300:] or f"code {done.returncode}"
+    if done.returncode == 0:
+        return None
+    told = re.findall(r"^(?:FAIL|Received|Expected|\w*Error).*$", done.stdout, re.MULTILINE)
+    return " | ".join(told)[:300] or f"code {done.returncode}"

@@ -5,6 +5,9 @@ from . import fetch
 VERSION = "2.1.2"
 DEBIAN_VERSION = "2.1.2-3"
 
+# What Mosquitto itself runs its tests with.
+CONFIG = "[mqtt]\ntopic_alias_maximum = 10\nreceive_maximum = 20\n"
+
 
 def prepare():
     """Fetches it; returns its folder `test/broker`."""

@@ -22,6 +22,7 @@ class Vectors:
 
     TITLE_OF = {False: "Mosquitto wire vectors, strict", True: "Mosquitto wire vectors, lenient"}
     VERSION = mosquitto_source.VERSION
+    CONFIG = mosquitto_source.CONFIG
     SOURCE = "Debian source"
     PEER = "Mosquitto 2.1.2"
     PEER_PASSES = 1773

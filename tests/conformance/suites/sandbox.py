@@ -30,17 +30,18 @@ def isolated(command):
 
 
 @contextlib.contextmanager
-def broker(log):
-    """Starts a broker with a data folder of its own; gives its ports by name; ends it and only it."""
+def broker(log, config):
+    """Starts a broker with a data folder of its own and the text `config`; gives its ports by name; ends it and only it."""
     if is_peer():
         yield {"amqp": int(os.environ["AMQP_PORT"]), "mqtt": int(os.environ["MQTT_PORT"])}
         return
     raise_loopback()
     data = tempfile.mkdtemp(prefix="braidmq-suite")
+    settings = pathlib.Path(data) / "braidmq.toml"
+    settings.write_text(config)
+    command = [binary(), "serve", "--data-dir", data, "--config", str(settings)]
     with open(log, "w", encoding="utf-8") as errors:
-        process = subprocess.Popen(
-            [binary(), "serve", "--data-dir", data], cwd=data, stdout=subprocess.PIPE, stderr=errors, text=True
-        )
+        process = subprocess.Popen(command, cwd=data, stdout=subprocess.PIPE, stderr=errors, text=True)
         try:
             for line in process.stdout:
                 if line.strip() == "ready":

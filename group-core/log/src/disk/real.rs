@@ -65,8 +65,7 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(self.path_of(name))?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(self.path_of(name))?;
         Ok(Arc::new(RealFile(file)))
     }
 

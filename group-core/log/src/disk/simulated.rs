@@ -203,7 +203,11 @@ impl SimulatedDisk {
 
 impl State {
     fn used(&self) -> usize {
-        self.names.values().filter_map(|file| self.files.get(*file)).map(|file| file.visible.len().max(file.allocated)).sum()
+        self.names
+            .values()
+            .filter_map(|file| self.files.get(*file))
+            .map(|file| file.visible.len().max(file.allocated))
+            .sum()
     }
 
     fn change(&mut self, change: Change) {

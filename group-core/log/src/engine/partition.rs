@@ -85,12 +85,12 @@ impl Default for Partition {
 impl Partition {
     /// The last entry, purged ones included.
     pub(crate) fn last(&self) -> Option<LogIndex> {
-        self.entries.last().or(self.purged.as_ref().map(|purged| purged.index))
+        self.entries.last().or_else(|| self.purged.as_ref().map(|purged| purged.index))
     }
 
     pub(crate) fn last_term(&self) -> Option<Term> {
         let last = self.entries.last().and_then(|last| self.entries.term_of(last));
-        last.or(self.purged.as_ref().map(|purged| purged.term))
+        last.or_else(|| self.purged.as_ref().map(|purged| purged.term))
     }
 
     /// Its marks, as they are written.
@@ -111,9 +111,8 @@ impl Partition {
             crate::index::PENDING => slot.offset,
             _ => row.place(slot.offset, slot.head_length),
         };
-        let slots = rows.map(|row| {
-            (row.position, Slot::new(row.position, slot.segment, bodies_at(&row), row.length, row.crc))
-        });
+        let slots =
+            rows.map(|row| (row.position, Slot::new(row.position, slot.segment, bodies_at(&row), row.length, row.crc)));
         self.bodies.append(index, slots);
         self.entries.push(index, term, slot);
     }

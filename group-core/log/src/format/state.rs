@@ -106,7 +106,9 @@ mod tests {
             committed: Some(Bytes::new()),
             is_removed: true,
         };
-        for state in [State { last: None, ..full.clone() }, State { vote: None, ..full.clone() }, State::default(), full] {
+        for state in
+            [State { last: None, ..full.clone() }, State { vote: None, ..full.clone() }, State::default(), full]
+        {
             let bytes = state.encode();
             assert_eq!(State::decode(&bytes), Some(state));
             assert_eq!(State::decode(&bytes[..bytes.len() - 1]), None);

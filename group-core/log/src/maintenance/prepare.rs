@@ -1,17 +1,13 @@
 //! Segments to come: made of spare files, or written with zeros once, so that later writes change no metadata.
 
-use std::{
-    io::{self, IoSlice},
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 use super::Maintenance;
 use crate::{
     Error,
-    disk::{DiskFile, write_all},
+    disk::{DiskFile, fill_with_zeros},
     engine::{Engine, Ready},
     files,
-    format::BLOCK_BYTES,
     limits::{MAINTENANCE_BYTES_PER_STEP, SPARE_SEGMENTS_MAX},
     names,
 };
@@ -133,14 +129,9 @@ impl Maintenance {
 
 impl Growing {
     fn write_some(&mut self, size: u64) -> io::Result<()> {
-        static ZEROS: [u8; 16 * BLOCK_BYTES] = [0; 16 * BLOCK_BYTES];
-        let mut left = (MAINTENANCE_BYTES_PER_STEP as u64).min(size - self.offset);
-        while left > 0 {
-            let piece = ZEROS.get(..usize::try_from(left).unwrap_or(usize::MAX)).unwrap_or(&ZEROS);
-            write_all(&*self.file, self.offset, &mut [IoSlice::new(piece)])?;
-            self.offset += piece.len() as u64;
-            left -= piece.len() as u64;
-        }
+        let upto = size.min(self.offset + MAINTENANCE_BYTES_PER_STEP as u64);
+        fill_with_zeros(&*self.file, self.offset..upto)?;
+        self.offset = upto;
         // A little at a time, so that the disk is never busy with it for long.
         self.file.sync_data()
     }

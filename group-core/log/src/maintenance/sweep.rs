@@ -7,11 +7,7 @@ impl Maintenance {
     /// Sweeps some chunks of one partition. Whether there was anything to sweep.
     pub(super) fn sweep(&mut self) -> bool {
         let mut engine = self.inner.lock();
-        let due = engine
-            .partitions
-            .iter()
-            .find(|(_, partition)| partition.is_sweep_due())
-            .map(|(id, _)| *id);
+        let due = engine.partitions.iter().find(|(_, partition)| partition.is_sweep_due()).map(|(id, _)| *id);
         due.is_some_and(|id| sweep_some(&mut engine, id))
     }
 }

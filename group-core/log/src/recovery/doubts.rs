@@ -100,21 +100,18 @@ impl Doubts {
         }
     }
 
-    /// The entries up to this one are not there.
-    pub(super) fn miss(&mut self, partition: PartitionId, upto: LogIndex) {
-        let known = self.missing_upto.entry(partition).or_default();
-        *known = upto.max(*known);
+    /// The log should go up to this entry, and does not.
+    pub(super) fn miss(&mut self, partition: PartitionId, upto: Option<LogIndex>) {
+        match upto {
+            Some(upto) => self.missing_upto.insert(partition, upto),
+            None => self.missing_upto.remove(&partition),
+        };
     }
 
-    /// The log ends at `last` now; whether that entry is there.
-    pub(super) fn cut(&mut self, partition: PartitionId, last: LogIndex, is_there: bool) {
-        match self.missing_upto.get_mut(&partition) {
-            Some(_) if is_there => {
-                self.missing_upto.remove(&partition);
-            }
-            Some(known) => *known = last.min(*known),
-            None => {}
-        }
+    /// This entry is missing, and not purged.
+    pub(super) fn lack(&mut self, partition: PartitionId, index: Option<LogIndex>) {
+        let what = "entries are missing";
+        self.add(Condition::Always, Damage { partition, segment: 0, offset: 0, index, position: None, what });
     }
 
     /// All that was known of the partition is void.
@@ -141,9 +138,7 @@ impl Doubts {
         for (id, upto) in std::mem::take(&mut self.missing_upto) {
             let purged = partitions.get(&id).and_then(|partition| partition.purged.as_ref());
             if purged.is_none_or(|purged| purged.index < upto) {
-                let what = "entries are missing";
-                let damage = Damage { partition: id, segment: 0, offset: 0, index: Some(upto), position: None, what };
-                self.add(Condition::Always, damage);
+                self.lack(id, Some(upto));
             }
         }
         let mut fatal = BTreeMap::new();

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     Damage,
-    engine::{Engine, Partition, Segment},
+    engine::{Engine, Partition, Segment, Segments},
     format::{ChainEnd, Header, Kind, ROW_BYTES, State, read_rows},
-    index::{EntrySlot, Slot},
+    index::{EntryIndex, EntrySlot, Slot},
 };
 
 /// See the file's head.
@@ -25,6 +25,8 @@ pub(crate) struct Replay<'a> {
     state_chains: BTreeMap<PartitionId, u64>,
     lost_segments: Vec<u32>,
     unattributed: Vec<(u32, u32)>,
+    /// Entries in front of a gap, oldest first: whatever comes behind it may still be truncated, or the gap purged.
+    runs: BTreeMap<PartitionId, Vec<EntryIndex>>,
     /// Records of each partition in this batch.
     seen: BTreeMap<PartitionId, u32>,
     records: u64,
@@ -39,6 +41,7 @@ impl<'a> Replay<'a> {
             state_chains: BTreeMap::new(),
             lost_segments: Vec::new(),
             unattributed: Vec::new(),
+            runs: BTreeMap::new(),
             seen: BTreeMap::new(),
             records: 0,
             size_bytes: 0,
@@ -118,7 +121,7 @@ impl<'a> Replay<'a> {
         match header.kind {
             Kind::Entry => self.apply_entry(segment, found),
             Kind::Bodies => self.apply_bodies(segment, found),
-            Kind::State => self.apply_state(segment, found, at.clone()),
+            Kind::State => self.apply_state(segment, found, &at),
             Kind::Batch | Kind::Seal | Kind::End => {}
         }
         if let Verdict::BodiesDamaged(rows) = &found.verdict {
@@ -137,7 +140,14 @@ impl<'a> Replay<'a> {
 
     /// What was found, with all that is damaged.
     pub(crate) fn finish(self) -> Recovery {
-        let Self { engine, doubts, state_chains, lost_segments, mut unattributed, records, size_bytes, .. } = self;
+        let Self {
+            engine, mut doubts, state_chains, lost_segments, mut unattributed, runs, records, size_bytes, ..
+        } = self;
+        for (id, runs) in runs {
+            if let Some(partition) = engine.partitions.get(&id) {
+                end_runs(id, partition, runs, &mut engine.segments, &mut doubts);
+            }
+        }
         let state_chain = |id| state_chains.get(&id).copied().unwrap_or_default();
         let (mut damages, mut fatal) = doubts.finish(&engine.partitions, state_chain);
         for segment in lost_segments {
@@ -169,17 +179,12 @@ impl<'a> Replay<'a> {
             partition.purged = None;
         }
         // What is appended takes the place of what had its index; the mark that truncated it may be gone.
-        partition.truncate(index, segments);
+        let runs = self.runs.entry(id).or_default();
+        truncate(partition, runs, index, segments);
         partition.drop_bodies_of(index, segments);
         partition.doubtful.retain(|(message, _)| message.index < index);
-        if let Some(last) = partition.last()
-            && last.0 + 1 < index.0
-        {
-            let before = LogIndex(index.0 - 1);
-            while let Some(slot) = partition.entries.shift_to(before) {
-                segments.drop_entry(slot.segment);
-            }
-            self.doubts.miss(id, before);
+        if partition.entries.last().is_some_and(|last| last.0 + 1 < index.0) {
+            runs.push(std::mem::take(&mut partition.entries));
         }
         let slot = EntrySlot { segment, offset: found.offset, head_length, body_length };
         for row in read_rows(found.head, body_count) {
@@ -207,11 +212,11 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn apply_state(&mut self, segment: u32, found: &Found<'_>, at: Damage) {
+    fn apply_state(&mut self, segment: u32, found: &Found<'_>, at: &Damage) {
         let Header { partition: id, chain, .. } = found.header;
         let state = found.head.get(found.header.body_count as usize * ROW_BYTES..).and_then(State::decode);
         let Some(state) = state else {
-            self.doubts.add(Condition::NewestState(chain), Damage { what: "marks of another version", ..at });
+            self.doubts.add(Condition::NewestState(chain), Damage { what: "marks of another version", ..at.clone() });
             return;
         };
         let Engine { partitions, segments, .. } = &mut *self.engine;
@@ -219,19 +224,16 @@ impl<'a> Replay<'a> {
         segments.move_state(partition.state_segment, segment);
         partition.state_segment = segment;
         self.state_chains.insert(id, chain);
+        let runs = self.runs.entry(id).or_default();
         if state.is_removed {
+            truncate(partition, runs, LogIndex(0), segments);
             partition.wipe(state.birth, segments);
             self.doubts.clear(id);
             return;
         }
-        restore(partition, &state, segments);
-        if let Some(last) = state.last {
-            let is_there = partition.last().is_some_and(|found| found >= last);
-            self.doubts.cut(id, last, is_there);
-            if !is_there {
-                self.doubts.miss(id, last);
-            }
-        }
+        restore(partition, runs, &state, segments);
+        let missing = state.last.filter(|last| partition.last().is_none_or(|found| found < *last));
+        self.doubts.miss(id, missing);
     }
 
     fn damage_at(&self, segment: u32, found: &Found<'_>) -> Damage {
@@ -241,11 +243,43 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// The entries in front of gaps must all be purged, and so must the gaps.
+fn end_runs(
+    id: PartitionId,
+    partition: &Partition,
+    runs: Vec<EntryIndex>,
+    segments: &mut Segments,
+    doubts: &mut Doubts,
+) {
+    let has_gap = !runs.is_empty();
+    for mut run in runs {
+        while let Some(slot) = run.shift_to(LogIndex(u64::MAX)) {
+            segments.drop_entry(slot.segment);
+        }
+    }
+    let purged = partition.purged.as_ref().map(|mark| mark.index);
+    let before = partition.entries.first().and_then(|first| first.0.checked_sub(1)).map(LogIndex);
+    if before > purged && (has_gap || purged.is_some()) {
+        doubts.lack(id, before);
+    }
+}
+
+/// Drops entries from `from` on, through all runs.
+fn truncate(partition: &mut Partition, runs: &mut Vec<EntryIndex>, from: LogIndex, segments: &mut Segments) {
+    partition.truncate(from, segments);
+    while partition.entries.len() == 0
+        && let Some(run) = runs.pop()
+    {
+        partition.entries = run;
+        partition.truncate(from, segments);
+    }
+}
+
 /// Makes a partition's marks what `state` says.
-fn restore(partition: &mut Partition, state: &State, segments: &mut crate::engine::Segments) {
+fn restore(partition: &mut Partition, runs: &mut Vec<EntryIndex>, state: &State, segments: &mut Segments) {
     (partition.is_removed, partition.birth) = (false, state.birth);
     let first = state.last.map_or(LogIndex(0), |last| LogIndex(last.0.saturating_add(1)));
-    partition.truncate(first, segments);
+    truncate(partition, runs, first, segments);
     partition.vote.clone_from(&state.vote);
     partition.committed.clone_from(&state.committed);
     partition.purged = None;

@@ -61,7 +61,10 @@ pub(crate) fn load(disk: &dyn Disk, identity: u128, files: &[FileKind], engine: 
 
 /// Whether it is the life that its partition is in.
 fn is_alive(engine: &Engine, life: Life) -> bool {
-    engine.partitions.get(&life.partition).map_or(life.birth == 0, |found| !found.is_removed && found.birth == life.birth)
+    engine
+        .partitions
+        .get(&life.partition)
+        .map_or(life.birth == 0, |found| !found.is_removed && found.birth == life.birth)
 }
 
 /// Removes all snapshot files of a partition that is removed.

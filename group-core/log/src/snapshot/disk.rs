@@ -2,12 +2,7 @@
 
 use std::io;
 
-use crate::{
-    Error,
-    disk::is_full,
-    inner::Inner,
-    names,
-};
+use crate::{Error, disk::is_full, inner::Inner, names};
 
 /// Does `write`; on a full disk once more, without the ballast.
 pub(super) fn with_ballast<T>(inner: &Inner, file: &str, mut write: impl FnMut() -> io::Result<T>) -> Result<T, Error> {

@@ -124,8 +124,11 @@ mod tests {
     fn every_flipped_bit_shows() {
         let part = |key, offset, pack| Part { key, offset, length: 10, crc: 7, pack };
         let meta = SnapshotMeta { last: LogIndex(9), term: Term(3), note: Bytes::from_static(b"members") };
-        let manifest =
-            Manifest { life: Life { partition: PartitionId(2), birth: 4 }, meta, parts: vec![part(1, 0, 1), part(5, 30, 1), part(9, 0, 2)] };
+        let manifest = Manifest {
+            life: Life { partition: PartitionId(2), birth: 4 },
+            meta,
+            parts: vec![part(1, 0, 1), part(5, 30, 1), part(9, 0, 2)],
+        };
         let bytes = manifest.encode(77);
         assert_eq!(Manifest::decode(&bytes, 77), Some(manifest.clone()));
         assert_eq!(Manifest::decode(&bytes, 78), None);

@@ -1,10 +1,6 @@
 //! Reading a snapshot. It can be read to the end also when a newer one takes its place meanwhile.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use bytes::Bytes;
 

@@ -46,7 +46,8 @@ impl SnapshotWriter {
         let mut dissolved: BTreeSet<u32> =
             packs.iter().filter(|(_, (live, end))| live * 2 < *end).map(|(number, _)| *number).collect();
         if packs.len() - dissolved.len() >= PACKS_PER_SNAPSHOT_MAX {
-            let smallest = packs.iter().filter(|(number, _)| !dissolved.contains(number)).min_by_key(|(_, size)| size.0);
+            let smallest =
+                packs.iter().filter(|(number, _)| !dissolved.contains(number)).min_by_key(|(_, size)| size.0);
             dissolved.extend(smallest.map(|(number, _)| *number));
         }
         let previous = previous.map(|manifest| SnapshotReader::new(&inner, manifest));

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use braid_types::{LogIndex, MessageId, PartitionId, Term};
 
 use super::Wal;
-use crate::{
-    Body, Callback, Capture, Error, SnapshotMeta, SnapshotReader, SnapshotWriter, format::Record,
-};
+use crate::{Body, Callback, Capture, Error, SnapshotMeta, SnapshotReader, SnapshotWriter, format::Record};
 
 const KEPT_AT_A_TIME: usize = 1024;
 

@@ -5,14 +5,14 @@ use std::{collections::VecDeque, io, sync::Arc};
 use super::Wal;
 use crate::{
     Error, Maintenance, Options, Recovery, Writer,
-    disk::{Disk, is_full},
+    disk::{Disk, fill_with_zeros, is_full},
     engine::{Engine, Pool, Ready},
     files,
-    format::{Kind, Mark, Place},
+    format::{BLOCK_BYTES, Kind, Mark, Place},
     inner::Inner,
     names::{self, FileKind},
     recovery, snapshot,
-    writer::{make, write_end},
+    writer::{Current, make, write_end},
 };
 
 /// An open log. Writer and maintenance must be driven: by threads ([`Writer::spawn`], [`Maintenance::spawn`]) or step
@@ -39,12 +39,22 @@ impl Wal {
         let names = disk.list().map_err(|error| Error::io("the log's directory", &error))?;
         let found: Vec<FileKind> = names.iter().filter_map(|name| names::kind_of(name)).collect();
         let mut engine = Engine::new(&options);
-        let segments: Vec<u32> = numbers(&found, |kind| if let FileKind::Segment(number) = kind { Some(number) } else { None });
+        let segments: Vec<u32> =
+            numbers(&found, |kind| if let FileKind::Segment(number) = kind { Some(number) } else { None });
         let mut tail = recovery::recover(&*disk, &options, &segments, &mut engine)?;
-        end_open_segment(&mut tail)?;
         snapshot::load(&*disk, options.identity, &found, &mut engine)?;
         prepare_pool(&*disk, &options, &found, &tail.unused, &mut engine.pool)?;
-        let first = take_first(&*disk, &options, &mut engine.pool)?;
+        let first = match take_first(&*disk, &options, &mut engine.pool) {
+            Err(Error::DiskFull) => {
+                engine.pool.is_full = true;
+                go_on_in_tail(&mut tail, &mut engine)?
+            }
+            first => {
+                let first = Current::new(first?);
+                end_open_segment(&mut tail)?;
+                first
+            }
+        };
         let inner = Inner::new(disk, options, engine);
         let writer = Writer::new(Arc::clone(&inner), first, tail.number + 1);
         let maintenance = Maintenance::new(Arc::clone(&inner));
@@ -64,6 +74,25 @@ fn end_open_segment(tail: &mut recovery::Tail) -> Result<(), Error> {
     let end = Mark { kind: Kind::End, number: tail.number, extent, own: Vec::new(), previous };
     let place = Place { segment, salt, offset: extent };
     write_end(&*file, &end, place).map_err(|error| Error::io(&names::segment(segment), &error))
+}
+
+/// On a full disk: makes the rest of the segment that was written last as if it had never been written, and goes on
+/// there.
+fn go_on_in_tail(tail: &mut recovery::Tail, engine: &mut Engine) -> Result<Current, Error> {
+    let Some((scanned, segment, salt, file)) = tail.open.take() else { return Err(Error::DiskFull) };
+    let (offset, previous) = (scanned.end, scanned.previous);
+    let Some(found) = engine.segments.get_mut(segment) else { return Err(Error::DiskFull) };
+    let size_bytes = found.size_bytes;
+    let current = Current { segment, salt, size_bytes, file: Arc::clone(&file), offset, previous };
+    if current.room_bytes() < BLOCK_BYTES {
+        return Err(Error::DiskFull);
+    }
+    fill_with_zeros(&*file, offset.into()..size_bytes.into())
+        .and_then(|()| file.sync_data())
+        .map_err(|error| Error::io(&names::segment(segment), &error))?;
+    found.is_closed = false;
+    found.file = Some(file);
+    Ok(current)
 }
 
 /// Gathers the files that can be used again, and makes the reserve.

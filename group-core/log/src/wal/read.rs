@@ -70,7 +70,7 @@ impl Wal {
         for (index, term, found) in found {
             entries.push(match found {
                 Found::Memory(record) => from_memory(index, term, &record, content),
-                Found::Disk(source, slot) => self.from_disk(partition, (index, term), &source, slot, content)?,
+                Found::Disk(source, slot) => self.read_entry(partition, (index, term), &source, slot, content)?,
             });
         }
         Ok(entries)
@@ -89,7 +89,9 @@ impl Wal {
         let Some(first) = partition.entries.first() else { return Ok(all) };
         let mut bytes = 0;
         for index in (first.max(range.start).0..range.end.0).map(LogIndex) {
-            let (Some(slot), Some(term)) = (partition.entries.get(index), partition.entries.term_of(index)) else { break };
+            let (Some(slot), Some(term)) = (partition.entries.get(index), partition.entries.term_of(index)) else {
+                break;
+            };
             let body_bytes = if content == Content::Full { slot.body_length as usize } else { 0 };
             bytes += slot.head_length as usize + body_bytes;
             if bytes > max_bytes && !all.is_empty() {
@@ -104,7 +106,7 @@ impl Wal {
         Ok(all)
     }
 
-    fn from_disk(
+    fn read_entry(
         &self,
         partition: PartitionId,
         (index, term): (LogIndex, Term),
@@ -123,7 +125,8 @@ impl Wal {
                 && header.head_length == slot.head_length
         });
         let head = bytes.slice(HEADER_BYTES..head_end);
-        let count = header.filter(|header| is_read && crc32c::crc32c(&head) == header.head_crc).map(|found| found.body_count);
+        let count =
+            header.filter(|header| is_read && crc32c::crc32c(&head) == header.head_crc).map(|found| found.body_count);
         let entry = count.and_then(|count| {
             let mut bodies = Vec::new();
             for row in read_rows(&head, count).filter(|_| content == Content::Full) {

@@ -17,7 +17,8 @@ impl Writer {
         let offset = self.current.offset;
         let previous = std::mem::take(&mut self.current.previous);
         let end = Mark { kind: Kind::End, number: self.number, extent: offset, own: Vec::new(), previous };
-        write_end(&*self.current.file, &end, self.current.place(offset)).map_err(|error| self.fail(&error, Vec::new()))?;
+        write_end(&*self.current.file, &end, self.current.place(offset))
+            .map_err(|error| self.fail(&error, Vec::new()))?;
         self.number += 1;
         let next = match self.take_ready() {
             Ok(Some(next)) => next,
@@ -64,9 +65,9 @@ impl Writer {
 pub(crate) fn make(disk: &dyn Disk, (segment, salt): (u32, u32), options: &crate::Options) -> io::Result<Ready> {
     let name = crate::names::spare(segment);
     let file = disk.create(&name)?;
-    let made = file.preallocate(u64::from(options.segment_bytes)).and_then(|()| {
-        files::make_ready(disk, &name, Arc::clone(&file), (segment, salt), options)
-    });
+    let made = file
+        .preallocate(u64::from(options.segment_bytes))
+        .and_then(|()| files::make_ready(disk, &name, Arc::clone(&file), (segment, salt), options));
     if made.is_err() {
         // What is left of it is removed at the next start, if not now.
         drop(disk.remove(&name));
@@ -75,11 +76,7 @@ pub(crate) fn make(disk: &dyn Disk, (segment, salt): (u32, u32), options: &crate
 }
 
 /// Writes both copies of the mark that ends a segment, and syncs.
-pub(crate) fn write_end(
-    file: &dyn crate::disk::DiskFile,
-    end: &Mark,
-    place: crate::format::Place,
-) -> io::Result<()> {
+pub(crate) fn write_end(file: &dyn crate::disk::DiskFile, end: &Mark, place: crate::format::Place) -> io::Result<()> {
     let mut blocks = Vec::with_capacity(2 * BLOCK_BYTES);
     for copy in 0..2 {
         let offset = advance(place.offset, copy * BLOCK_BYTES);

@@ -102,7 +102,10 @@ fn what_does_not_follow_is_refused() {
     assert!(wal.append(entry(7, "e")).is_err());
     wal.append(entry(101, "f")).unwrap();
     let status = wal.status(ONE).unwrap().unwrap();
-    assert_eq!((status.first, status.last, status.last_term), (Some(LogIndex(101)), Some(LogIndex(101)), Some(Term(1))));
+    assert_eq!(
+        (status.first, status.last, status.last_term),
+        (Some(LogIndex(101)), Some(LogIndex(101)), Some(Term(1)))
+    );
 }
 
 #[test]

@@ -52,7 +52,8 @@ fn check(opened: &Opened, expected: &Model) -> Vec<PartitionId> {
                 let found: Vec<_> =
                     entries.iter().map(|entry| (entry.index.0, read_payload(entry.term, &entry.payload))).collect();
                 let entries: Vec<_> = partition.entries.clone().into_iter().collect();
-                assert_eq!(found, entries, "{id:?} is complete, or says that it is not");
+                let differs = found.iter().zip(&entries).position(|(found, expected)| found != expected);
+                assert_eq!((differs, found.len()), (None, entries.len()), "{id:?} is complete, or says that it is not");
                 let vote = opened.wal.status(*id).unwrap().unwrap().vote;
                 assert_eq!(vote.map(|vote| u64::from_le_bytes(vote[..].try_into().unwrap())), partition.vote);
             }
@@ -73,21 +74,25 @@ fn any_flipped_bit_is_found_and_hurts_one_partition_at_most() {
     let (mut hurt, mut harmless) = (0, 0);
     for name in segments(&world.disk) {
         let length = world.disk.content(&name).unwrap().len() as u64;
-        for _ in 0..400 {
+        for _ in 0..120 {
             let disk = world.disk.crash(CrashPlan::KeepAll);
             let bit = random.below(length * 8);
             disk.alter(&name, |bytes| bytes[usize::try_from(bit / 8).unwrap()] ^= 1 << (bit % 8));
             let opened = open(&disk);
             let damaged = check(&opened, &expected);
             assert!(damaged.len() <= 1, "{name} bit {bit}: {damaged:?}");
-            if damaged.is_empty() { harmless += 1 } else { hurt += 1 }
+            if damaged.is_empty() {
+                harmless += 1
+            } else {
+                hurt += 1
+            }
             for damage in &opened.recovery.damages {
                 assert!(damaged.is_empty() || damaged.contains(&damage.partition), "{damage}");
                 assert!(!damage.to_string().is_empty());
             }
         }
     }
-    assert!(hurt > 200 && harmless > 200, "{hurt} {harmless}");
+    assert!(hurt > 50 && harmless > 50, "{hurt} {harmless}");
 }
 
 #[test]
@@ -110,6 +115,7 @@ fn every_bit_of_one_batch_and_its_marks() {
     let end = content.iter().rposition(|byte| *byte != 0).unwrap() + 1;
     for at in 8192..end {
         let disk = world.disk.crash(CrashPlan::KeepAll);
+        // One bit of each byte: all of them take minutes.
         disk.alter(&name, |bytes| bytes[at] ^= 1 << (at % 8));
         let damaged = check(&open(&disk), &expected);
         assert!(damaged.len() <= 1, "byte {at}: {damaged:?}");
@@ -141,7 +147,10 @@ fn several_lost_blocks_never_lose_or_forge_silently() {
     let mut random = Random::new(77);
     for _ in 0..300 {
         let disk = world.disk.crash(CrashPlan::KeepAll);
-        let names = segments(&disk);
+        // Not in the last one: whether what is lost at the very end was ever there, nothing can tell.
+        let mut names = segments(&disk);
+        names.retain(|name| disk.content(name).unwrap()[8192] != 0);
+        names.pop();
         for _ in 0..=random.below(3) {
             let name = &names[usize::try_from(random.below(names.len() as u64)).unwrap()];
             let at = usize::try_from(2 + random.below(20)).unwrap() * 4096;

@@ -44,10 +44,12 @@ fn step(world: &mut World, random: &mut Random) -> Result<(), Error> {
     match random.below(100) {
         0..=39 => {
             let forgets = some_live(world, partition, random);
-            let mut positions: Vec<u32> = (0..random.below(8)).map(|_| u32::try_from(random.below(64)).unwrap()).collect();
+            let mut positions: Vec<u32> =
+                (0..random.below(8)).map(|_| u32::try_from(random.below(64)).unwrap()).collect();
             positions.sort_unstable();
             positions.dedup();
-            let term = world.current.get(&id).and_then(|found| found.entries.values().next_back()).map_or(1, |last| last.term);
+            let term =
+                world.current.get(&id).and_then(|found| found.entries.values().next_back()).map_or(1, |last| last.term);
             world.append(partition, term + random.below(2), &positions, forgets)
         }
         40..=59 => {
@@ -75,7 +77,6 @@ fn step(world: &mut World, random: &mut Random) -> Result<(), Error> {
 }
 
 fn run(seed: u64, steps: usize) {
-    eprintln!("SEED {seed}");
     let mut random = Random::new(seed);
     let mut world = World::new();
     let mut retired = 0;

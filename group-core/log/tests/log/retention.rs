@@ -16,8 +16,11 @@ fn message(index: u64, position: u32) -> MessageId {
 fn fill(world: &mut World, entries: u64) {
     for _ in 0..entries {
         let index = world.next_index(ONE);
-        let forgets =
-            if index > 1 && (index - 1) % 50 != 0 { vec![message(index - 1, 0), message(index - 1, 1)] } else { vec![] };
+        let forgets = if index > 1 && (index - 1) % 50 != 0 {
+            vec![message(index - 1, 0), message(index - 1, 1)]
+        } else {
+            vec![]
+        };
         world.append(1, 1, &[0, 1], forgets).unwrap();
         world.write();
     }
@@ -190,7 +193,10 @@ fn bodies_of_a_received_snapshot_are_as_good_as_appended_ones() {
     assert!(matches!(wal.body(ONE, message(50, 2)), Err(Error::Gone { .. })));
     assert_eq!(wal.snapshot(ONE).unwrap().unwrap().read(1).unwrap().unwrap(), "state");
     let missing = wal.retain(ONE, LogIndex(60), [message(61, 2)]);
-    assert!(matches!(missing, Err(Error::Damaged(_))), "what is needed and not there takes the partition out of service");
+    assert!(
+        matches!(missing, Err(Error::Damaged(_))),
+        "what is needed and not there takes the partition out of service"
+    );
     assert!(wal.status(ONE).is_err());
 }
 
@@ -268,7 +274,11 @@ fn snapshots_write_only_what_changed_and_keep_few_files() {
     for round in 0..40_u64 {
         let meta = SnapshotMeta { last: LogIndex(round + 1), term: Term(1), note: Bytes::new() };
         let mut writer = wal.write_snapshot(wal.capture(ONE).unwrap(), meta).unwrap();
-        if round == 0 { writer.put(1, &large).unwrap() } else { writer.keep(1).unwrap() }
+        if round == 0 {
+            writer.put(1, &large).unwrap()
+        } else {
+            writer.keep(1).unwrap()
+        }
         for key in 2..6 {
             if round == 0 || key == 2 + round % 4 {
                 writer.put(key, format!("part {key} of round {round}").as_bytes()).unwrap();

@@ -128,8 +128,11 @@ fn a_full_disk_at_any_time_loses_nothing() {
         let mut world = World::on(disk);
         let mut refused = 0;
         for round in 0..400 {
-            let forgets: Vec<MessageId> =
-                world.machines.get(&PartitionId(1)).map(|machine| machine.ids().into_iter().take(3).collect()).unwrap_or_default();
+            let forgets: Vec<MessageId> = world
+                .machines
+                .get(&PartitionId(1))
+                .map(|machine| machine.ids().into_iter().take(3).collect())
+                .unwrap_or_default();
             if world.append(1, 1, &[0, 1], forgets.clone()).is_err() {
                 refused += 1;
                 // An ack may find even the reserve used up; then it is tried again.

@@ -173,6 +173,10 @@ impl World {
         let first = machine.applied.map_or(1, |applied| applied + 1);
         for index in first..=last {
             let Some(entry) = found.entries.get(&index) else { break };
+            // What is being truncated is not committed.
+            if self.current.get(&id).and_then(|current| current.entries.get(&index)) != Some(entry) {
+                break;
+            }
             let forgotten = machine.apply(index, entry);
             wal.forget(id, &forgotten)?;
         }
@@ -322,6 +326,7 @@ impl World {
             if let Some(before) = before.get(&id)
                 && before.applied.is_some_and(|applied| machine.applied.is_none_or(|now| now <= applied))
             {
+                assert_eq!(machine.applied, before.applied, "{id:?}: what was applied is there");
                 assert_eq!(machine.live, before.live, "what was applied is as it was");
             }
             self.machines.insert(id, machine);

@@ -42,7 +42,7 @@ impl Group {
         } else {
             let mut member = Member::of_get(id, owner);
             self.in_flight.add(id, &message);
-            member.hand_out(message, context.now());
+            member.unacked.push(message, context.now());
             self.members.insert(member)?;
             self.note_handing_out(context.now());
         }

@@ -1,8 +1,8 @@
 //! Dispatch by key: each lane is served in order, to the member that holds messages of it, or else to its owner.
 //!
 //! The owner of a lane is, among the attached members of the highest priority that may take its first message, the one
-//! with the highest score for the lane. A lane whose member has no credit waits, and holds up no other lane. Messages that
-//! no attached member may take hold up nothing.
+//! with the highest score for the lane. A lane whose member has no credit waits, and holds up no other lane. Messages
+//! that no attached member may take hold up nothing.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

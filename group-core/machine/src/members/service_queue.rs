@@ -8,7 +8,8 @@
 //! The strategy decides among the members of the highest priority: the first in turn, where a turn counts the load
 //! first (`LeastUnacked`) or not (`RoundRobin`), or any of them (`Random`).
 //!
-//! Invariants: queues are strictly sorted; a bit of `filters` is set exactly while the queue of that filter is not empty.
+//! Invariants: queues are strictly sorted; a bit of `filters` is set exactly while the queue of that filter is not
+//! empty.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use super::Field;
 use crate::Command;
 
-/// The byte of each kind, and its version. A number is never used again for something else. 32 to 39 are kept for moving
-/// a group to another partition (seal, adopt; guide, rule 16).
+/// The byte of each kind, and its version. A number is never used again for something else. 32 to 39 are kept for
+/// moving a group to another partition (seal, adopt; guide, rule 16).
 mod kind {
     pub(super) type Kind = [u8; 2];
 

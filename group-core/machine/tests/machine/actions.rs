@@ -1,5 +1,5 @@
-//! Random steps, small enough to shrink: what they name is looked up when they are taken, so that a step means something
-//! after any others.
+//! Random steps, small enough to shrink: what they name is looked up when they are taken, so that a step means
+//! something after any others.
 
 use braid_machine::Strategy as Dispatch;
 use braid_machine::{

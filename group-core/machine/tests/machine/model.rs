@@ -452,7 +452,8 @@ impl Model {
         self.forget(message);
     }
 
-    /// A message left a group: it is forgotten if no other group holds it. (The group that it left has been taken out of
+    /// A message left a group: it is forgotten if no other group holds it. (The group that it left has been taken out
+    /// of
     /// `groups`.)
     fn forget(&mut self, message: &Message) {
         if !self.holds(message.id) {

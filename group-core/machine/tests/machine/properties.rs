@@ -18,7 +18,10 @@ proptest! {
 
     /// The whole log and any snapshot with the rest of the log give the same effects and the same state.
     #[test]
-    fn a_replay_from_any_point_ends_in_the_same_state((configs, actions) in log(80), cut in any::<prop::sample::Index>()) {
+    fn a_replay_from_any_point_ends_in_the_same_state(
+        (configs, actions) in log(80),
+        cut in any::<prop::sample::Index>(),
+    ) {
         let world = run(&configs, &actions);
         let cut = cut.index(world.log.len() + 1);
         let mut replayed = Partition::default();
@@ -33,7 +36,10 @@ proptest! {
 
     /// Settling again, in any order and later, changes nothing but what the first settle did.
     #[test]
-    fn repeated_and_reordered_settles_are_harmless((configs, actions) in log(80), rotate in any::<prop::sample::Index>()) {
+    fn repeated_and_reordered_settles_are_harmless(
+        (configs, actions) in log(80),
+        rotate in any::<prop::sample::Index>(),
+    ) {
         let mut world = run(&configs, &actions);
         let mut settles: Vec<Command> =
             world.log.iter().map(|logged| logged.command.clone()).filter(is_settle).collect();

@@ -8,12 +8,14 @@ pub(super) const RULE: Rule = Rule { name: "layers", check, broken };
 /// Our crates, each with those that it may name under `[dependencies]`.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("braid-types", &[]),
+    ("braid-proto", &[]),
     ("braid-routing", &["braid-types"]),
     ("braid-machine", &["braid-types"]),
     ("braid-amqp", &["braid-types"]),
     ("braid-mqtt", &["braid-types"]),
     ("braid-nats", &["braid-types"]),
-    ("braid-replica", &["braid-types"]),
+    ("braid-log", &["braid-types"]),
+    ("braid-replica", &["braid-types", "braid-log", "braid-proto"]),
     ("braid-catalog", &["braid-types", "braid-routing"]),
     ("braid-broker", &["braid-types", "braid-routing", "braid-machine", "braid-replica", "braid-proto"]),
     ("braid-cluster", &["braid-types", "braid-catalog", "braid-replica", "braid-proto"]),
@@ -26,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "braid-amqp",
             "braid-mqtt",
             "braid-nats",
+            "braid-log",
             "braid-replica",
             "braid-catalog",
             "braid-broker",

@@ -95,8 +95,8 @@ impl Group {
         filters
     }
 
-    /// By key: per lane, the first message that some member may own; it goes to who holds the lane or else to its owner,
-    /// if that one is in line and may take it.
+    /// By key: per lane, the first message that some member may own; it goes to who holds the lane or else to its
+    /// owner, if that one is in line and may take it.
     pub(super) fn next_by_key(&self, places: &[usize]) -> Option<(usize, MemberId)> {
         let mut seen = Vec::new();
         for place in places {
@@ -187,8 +187,8 @@ impl Group {
         }
     }
 
-    /// Single active member: the best attached one that is not overdue is active, unless one is already that is no worse or still holds
-    /// something.
+    /// Single active member: the best attached one that is not overdue is active, unless one is already that is no
+    /// worse or still holds something.
     pub(super) fn elect(&mut self) {
         if !self.config.single_active {
             return;

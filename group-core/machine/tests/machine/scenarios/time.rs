@@ -1,9 +1,9 @@
 //! What time brings.
 
-use braid_machine::{DropReason, Effect, GroupConfig, MessageHeader, RetryDelay, Skipped};
+use braid_machine::{Command, DropReason, Effect, GroupConfig, MessageHeader, RetryDelay, Skipped};
 use braid_types::{Outcome, Timestamp, UnackedOnEnd};
 
-use crate::scene::{GROUP, Scene, header, windowed};
+use crate::scene::{GROUP, Scene, address, filtered, header, windowed};
 
 #[test]
 fn an_expired_message_is_dropped_and_never_sent() {
@@ -36,6 +36,44 @@ fn a_time_to_live_of_zero_still_reaches_a_waiting_member() {
     let late = scene.publish_plain();
     scene.tick(1);
     assert_eq!(scene.dropped(), [(late, DropReason::Expired)]);
+}
+
+/// Found by the model: the message was behind another, and with the filter it is the first of its class.
+#[test]
+fn a_filter_that_comes_may_uncover_an_expired_message() {
+    let mut scene = Scene::new(GroupConfig::default());
+    scene.publish_to("b");
+    let hidden = MessageHeader { expires_at: Some(Timestamp(5)), address: Some(address("a")), ..header() };
+    let hidden = scene.publish(hidden);
+    scene.tick(10);
+    assert_eq!(scene.counts(), (2, 0), "only heads expire");
+    scene.attach(filtered("a", 1));
+    assert_eq!((scene.dropped(), scene.sent()), (vec![(hidden, DropReason::Expired)], vec![]));
+}
+
+/// Found by the model: the deadline of a message stayed when the message was gone.
+#[test]
+fn a_message_that_left_leaves_no_deadline() {
+    let mut scene = Scene::new(GroupConfig::default());
+    scene.publish(MessageHeader { expires_at: Some(Timestamp(5)), ..header() });
+    scene.attach(windowed(1));
+    scene.tick(6);
+    assert_eq!(scene.machine.next_deadline(), None);
+}
+
+/// Found by the model: the member's time stood still while it was paused, and nobody knew when it would be over.
+#[test]
+fn a_paused_member_that_ends_has_its_time_anew() {
+    let mut scene = Scene::new(GroupConfig { member_timeout_ms: Some(30), ..GroupConfig::default() });
+    let member = scene.attach(windowed(1));
+    scene.publish_plain();
+    scene.apply(Command::Pause { group: GROUP, member });
+    scene.tick(100);
+    assert_eq!(scene.counts(), (0, 1));
+    scene.detach(member, UnackedOnEnd::Keep);
+    assert_eq!(scene.machine.next_deadline(), Some(Timestamp(130)));
+    scene.tick(130);
+    assert_eq!(scene.counts(), (1, 0));
 }
 
 #[test]
@@ -79,6 +117,17 @@ fn a_member_that_holds_too_long_gets_nothing_until_it_settles() {
     assert_eq!(scene.member(slow).skipped, None);
     scene.settle(slow, &[1], Outcome::Accepted);
     assert!(!scene.machine.live_messages().any(|live| live == crate::scene::message(second)));
+}
+
+#[test]
+fn times_of_zero_do_not_spin() {
+    let config = GroupConfig { expires_ms: Some(0), member_timeout_ms: Some(0), ..GroupConfig::default() };
+    let mut scene = Scene::new(config);
+    assert_eq!(scene.machine.next_deadline(), Some(Timestamp(1)));
+    scene.attach(windowed(1));
+    scene.publish_plain();
+    scene.tick(7);
+    assert!(scene.machine.next_deadline().is_none_or(|next| next > Timestamp(7)));
 }
 
 #[test]

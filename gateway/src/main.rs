@@ -1,4 +1,5 @@
 //! `braidmq`: the server, and the command line that talks to one.
+#![forbid(unsafe_code)]
 
 mod authentication;
 mod cli;

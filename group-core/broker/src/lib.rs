@@ -4,6 +4,7 @@
 //! It never speaks a client protocol, opens a socket or reads the catalog: the gateway wires those to it. Who owns
 //! what: a partition task owns its machine and bodies; a connection task owns its mailbox's reading end; interest and
 //! retained messages are behind one lock each, held for look-ups and changes only, never across an await.
+#![forbid(unsafe_code)]
 
 mod bodies;
 mod broker;

@@ -10,6 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    thread::Thread,
     time::{Duration, Instant},
 };
 
@@ -45,14 +46,20 @@ fn give_up(wal: &Wal, partition: PartitionId, upto: u64) {
 }
 
 /// An entry of 64 messages that counts itself when it is on disk.
-fn entry(partition: PartitionId, index: u64, (payload, body): (&Bytes, &Bytes), confirmed: &Arc<AtomicU64>) -> Append {
+fn entry(
+    partition: PartitionId,
+    index: u64,
+    (payload, body): (&Bytes, &Bytes),
+    confirmed: &Arc<AtomicU64>,
+    appender: &Thread,
+) -> Append {
     let bodies = (0..BODIES_PER_ENTRY)
         .map(|position| {
             let from = position as usize * BODY_BYTES;
             Body::new(position, body.slice(from..from + BODY_BYTES))
         })
         .collect();
-    let confirmed = Arc::clone(confirmed);
+    let (confirmed, appender) = (Arc::clone(confirmed), appender.clone());
     Append {
         partition,
         term: Term(1),
@@ -63,6 +70,7 @@ fn entry(partition: PartitionId, index: u64, (payload, body): (&Bytes, &Bytes), 
         done: Some(Box::new(move |result| {
             result.unwrap();
             confirmed.fetch_add(1, Ordering::Release);
+            appender.unpark();
         })),
     }
 }
@@ -72,7 +80,11 @@ fn main() {
     let directory = PathBuf::from(arguments.next().unwrap());
     let mut number = |default: u64| arguments.next().map_or(default, |text| text.parse().unwrap());
     let (seconds, partitions, window) = (number(5), u32::try_from(number(4)).unwrap(), number(64));
-    let disk = Arc::new(RealDisk::open(directory.join("throughput")).unwrap());
+    let directory = directory.join("throughput");
+    if directory.exists() {
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+    let disk = Arc::new(RealDisk::open(&directory).unwrap());
     let opened = Wal::open(Options::new(1, 2), disk).unwrap();
     let (wal, writer, maintenance) = (opened.wal, opened.writer.spawn().unwrap(), opened.maintenance.spawn().unwrap());
     // Not from zero: the first segments are made while nothing else is to be done.
@@ -80,20 +92,17 @@ fn main() {
 
     let body = Bytes::from(vec![0xA5_u8; BODY_BYTES * 64]);
     let payload = Bytes::from(vec![1_u8; 64 * 24]);
-    let confirmed = Arc::new(AtomicU64::new(0));
+    let (confirmed, appender) = (Arc::new(AtomicU64::new(0)), std::thread::current());
     let mut next: BTreeMap<PartitionId, u64> = (0..partitions).map(|id| (PartitionId(id), 1)).collect();
-    for (partition, next) in &mut next {
-        *next = wal.status(*partition).unwrap().and_then(|status| status.last).map_or(1, |last| last.0 + 1);
-    }
     let before = wal.statistics();
     let (start, process, thread) = (Instant::now(), cpu(ClockId::ProcessCPUTime), cpu(ClockId::ThreadCPUTime));
     let (mut sent, mut owner) = (0_u64, Duration::ZERO);
     while start.elapsed() < Duration::from_secs(seconds) {
         for (partition, next) in &mut next {
             while sent - confirmed.load(Ordering::Acquire) >= window {
-                std::thread::park_timeout(Duration::from_micros(20));
+                std::thread::park();
             }
-            wal.append(entry(*partition, *next, (&payload, &body), &confirmed)).unwrap();
+            wal.append(entry(*partition, *next, (&payload, &body), &confirmed, &appender)).unwrap();
             *next += 1;
             sent += 1;
             if (*next).is_multiple_of(ENTRIES_KEPT) {

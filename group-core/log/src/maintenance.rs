@@ -25,11 +25,13 @@ pub struct Maintenance {
     inner: Arc<Inner>,
     growing: Option<prepare::Growing>,
     rewriting: Option<rewrite::Rewriting>,
+    /// Bytes written or read since somebody asked.
+    moved_bytes: usize,
 }
 
 impl Maintenance {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        Self { inner, growing: None, rewriting: None }
+        Self { inner, growing: None, rewriting: None, moved_bytes: 0 }
     }
 
     /// Does one thing. On a full disk it is `Idle`: to be called again after a while, space may be back.

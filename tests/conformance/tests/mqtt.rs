@@ -159,6 +159,23 @@ async fn a_will_is_published_when_the_connection_is_lost_and_not_after_a_goodbye
 }
 
 #[tokio::test]
+async fn a_client_that_says_goodbye_and_comes_back_at_once_fires_no_will() -> Outcome {
+    let scene = Scene::new().await?;
+    let mut watcher = scene.client(Version::V311).await?;
+    watcher.subscribe("bye", 1).await?;
+    for round in 0..50 {
+        let mut client = Raw::connect(scene.broker.address(Port::Mqtt)?).await?;
+        // Version 3.1.1, session kept, keepalive 60 s, client id `back`, will `lost` to `bye`.
+        client.send(b"\x10\x1b\x00\x04MQTT\x04\x04\x00\x3c\x00\x04back\x00\x03bye\x00\x04lost").await?;
+        client.read_exactly(4).await?;
+        client.send(b"\x30\x0a\x00\x03byealive\xe0\x00").await?;
+        let payload = watcher.next().await?.payload;
+        assert_eq!(payload.as_ref(), b"alive", "round {round}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_silent_client_is_closed_after_its_keepalive() -> Outcome {
     let scene = Scene::new().await?;
     let mut silent = Raw::connect(scene.broker.address(Port::Mqtt)?).await?;

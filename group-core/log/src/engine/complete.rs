@@ -50,7 +50,7 @@ impl Engine {
             (slot.segment, slot.offset) = (segment, offset);
             self.segments.add_entry(segment);
         }
-        let segments = &mut self.segments;
+        let (mut count, mut bytes) = (0, 0);
         let mut rows = queued.record.rows();
         partition.bodies.for_each_of(index, |position, slot| {
             if (slot.segment, slot.offset) != (PENDING, pending) {
@@ -58,9 +58,10 @@ impl Engine {
             }
             if let Some(row) = rows.by_ref().find(|row| row.position == position) {
                 (slot.segment, slot.offset) = (segment, row.place(offset, queued.record.head_length));
-                segments.add_body(segment, row.length);
+                (count, bytes) = (count + 1, bytes + u64::from(row.length));
             }
         });
+        self.segments.add_bodies(segment, count, bytes);
         self.evictable.push_back((queued.partition, queued.chain));
     }
 
@@ -77,7 +78,7 @@ impl Engine {
             if is_meant {
                 self.segments.drop_body(slot.segment, Slot::length(slot));
                 (slot.segment, slot.offset) = (segment, row.place(offset, queued.record.head_length));
-                self.segments.add_body(segment, row.length);
+                self.segments.add_bodies(segment, 1, u64::from(row.length));
             }
         }
     }

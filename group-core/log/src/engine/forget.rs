@@ -16,11 +16,8 @@ impl Partition {
     /// Marks bodies as forgotten. Those that are unknown, or forgotten already, are passed over.
     pub(crate) fn forget(&mut self, messages: &[MessageId]) {
         let epoch = self.sweep.epoch;
-        for message in messages {
-            if let Some(length) = self.bodies.forget(*message, epoch) {
-                *self.forgotten_bytes_mut(epoch) += u64::from(length);
-            }
-        }
+        let bytes = self.bodies.forget(messages, epoch);
+        *self.forgotten_bytes_mut(epoch) += bytes;
     }
 
     /// Bytes that wait for a snapshot to be given up.

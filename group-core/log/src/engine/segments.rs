@@ -121,10 +121,11 @@ impl Segments {
         }
     }
 
-    pub(crate) fn add_body(&mut self, id: u32, length: u32) {
+    /// Some bodies of so many bytes together.
+    pub(crate) fn add_bodies(&mut self, id: u32, count: u64, bytes: u64) {
         if let Some(segment) = self.map.get_mut(&id) {
-            segment.live_bodies += 1;
-            segment.live_bytes += u64::from(length);
+            segment.live_bodies += count;
+            segment.live_bytes += bytes;
         }
     }
 

@@ -73,24 +73,18 @@ impl BodyIndex {
     /// Adds the bodies of an entry, by ascending position. Quick when they come after all others.
     pub(crate) fn append(&mut self, index: LogIndex, slots: impl Iterator<Item = (u32, Slot)>) {
         let mut slots = slots.peekable();
-        let last = self.last_from(LogIndex(0));
-        if last.is_none_or(|last| last.index < index) {
-            while let Some((_, chunk)) = self.chunks.iter_mut().next_back()
-                && chunk.can_hold(index)
-                && chunk.slots.len() < SLOTS_PER_CHUNK_MAX
-            {
-                let Some((_, slot)) = slots.next() else { return };
-                chunk.insert(chunk.slots.len(), index, slot);
-                self.len += 1;
-                let room = SLOTS_PER_CHUNK_MAX - chunk.slots.len();
-                for (_, slot) in slots.by_ref().take(room) {
-                    chunk.insert(chunk.slots.len(), index, slot);
-                    self.len += 1;
+        let is_last = self.last_from(LogIndex(0)).is_none_or(|last| last.index < index);
+        while is_last && let Some((position, _)) = slots.peek() {
+            let first = MessageId { index, position: *position };
+            let chunk = match self.chunks.last_entry() {
+                Some(last) if last.get().can_hold(index) && last.get().slots.len() < SLOTS_PER_CHUNK_MAX => {
+                    last.into_mut()
                 }
-                if let Some((position, _)) = slots.peek() {
-                    self.chunks.insert(MessageId { index, position: *position }, Chunk::new(index));
-                }
-            }
+                _ => self.chunks.entry(first).or_insert_with(|| Chunk::new(index)),
+            };
+            let before = chunk.slots.len();
+            chunk.extend(index, slots.by_ref().take(SLOTS_PER_CHUNK_MAX - before).map(|(_, slot)| slot));
+            self.len += chunk.slots.len() - before;
         }
         for (position, slot) in slots {
             self.insert(MessageId { index, position }, slot);
@@ -137,17 +131,27 @@ impl BodyIndex {
         (id.index >= from).then_some(id)
     }
 
-    /// Marks the body as forgotten. Its length, if that is new.
-    pub(crate) fn forget(&mut self, id: MessageId, epoch: Epoch) -> Option<u32> {
-        let (_, chunk) = self.chunks.range_mut(..=id).next_back()?;
-        let place = chunk.find(id).ok()?;
-        let slot = chunk.slots.get_mut(place)?;
-        let length = slot.length();
-        if !slot.forget_in(epoch) {
-            return None;
+    /// Marks bodies as forgotten. Bytes of those for which that is new. Quick when neighbours follow each other.
+    pub(crate) fn forget(&mut self, ids: &[MessageId], epoch: Epoch) -> u64 {
+        let mut bytes = 0;
+        let mut ids = ids.iter().peekable();
+        while let Some(first) = ids.peek() {
+            let Some((key, chunk)) = self.chunks.range_mut(..=**first).next_back() else {
+                ids.next();
+                continue;
+            };
+            let known = chunk.last().map(|last| *key..=last);
+            // All that follow in this chunk; at least one, so that it goes on.
+            let mut place = None;
+            while let Some(id) =
+                ids.next_if(|id| place.is_none() || known.as_ref().is_some_and(|known| known.contains(*id)))
+            {
+                let found = chunk.find_from(place.unwrap_or(0), *id);
+                place = Some(found.map_or_else(|place| place, |place| place + 1));
+                bytes += found.ok().and_then(|place| chunk.forget_at(place, epoch)).map_or(0, u64::from);
+            }
         }
-        *chunk.forgotten_mut(epoch) += 1;
-        Some(length)
+        bytes
     }
 
     /// Removes, from some chunks on from `cursor`, the slots that `is_dead` says, and hands them over. Returns where to
@@ -284,12 +288,17 @@ mod tests {
                         prop_assert_eq!(removed, model.remove(&id(at, position)).is_some());
                     }
                     Step::Forget(at, position, odd) => {
-                        let forgotten = index.forget(id(at, position), epoch(odd)).is_some();
-                        let expected = model.get(&id(at, position)).is_some_and(Option::is_none);
-                        prop_assert_eq!(forgotten, expected);
-                        if expected {
-                            model.insert(id(at, position), Some(odd));
+                        // Some neighbours, unknown ones among them, and one out of order.
+                        let mut ids: Vec<MessageId> = (0..5).map(|more| id(at, position + more)).collect();
+                        ids.extend([id(at + 1, 0), id(at + 1, 3), id(at, 1)]);
+                        let mut expected = 0;
+                        for id in &ids {
+                            if model.get(id) == Some(&None) {
+                                model.insert(*id, Some(odd));
+                                expected += u64::from(id.position);
+                            }
                         }
+                        prop_assert_eq!(index.forget(&ids, epoch(odd)), expected);
                     }
                     Step::Sweep(odd) => {
                         let mut cursor = Some(id(0, 0));

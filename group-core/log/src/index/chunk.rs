@@ -97,14 +97,6 @@ impl Chunk {
         Self { base, slots: Vec::new(), forgotten: [0; 2] }
     }
 
-    pub(crate) fn forgotten_mut(&mut self, epoch: Epoch) -> &mut u32 {
-        let [even, odd] = &mut self.forgotten;
-        match epoch {
-            Epoch::Even => even,
-            Epoch::Odd => odd,
-        }
-    }
-
     pub(crate) fn forgotten_in(&self, epoch: Epoch) -> u32 {
         let [even, odd] = self.forgotten;
         match epoch {
@@ -131,10 +123,46 @@ impl Chunk {
         self.slots.binary_search_by_key(&id, |slot| self.id_of(slot))
     }
 
+    /// The same, quick when it is at `place` or close behind.
+    pub(crate) fn find_from(&self, place: usize, id: MessageId) -> Result<usize, usize> {
+        match self.slots.get(place) {
+            Some(slot) if self.id_of(slot) == id => Ok(place),
+            _ => self.find(id),
+        }
+    }
+
+    pub(crate) fn last(&self) -> Option<MessageId> {
+        self.slots.last().map(|slot| self.id_of(slot))
+    }
+
+    /// Marks the slot there as forgotten. Its length, if that is new.
+    pub(crate) fn forget_at(&mut self, place: usize, epoch: Epoch) -> Option<u32> {
+        let slot = self.slots.get_mut(place)?;
+        let length = slot.length();
+        if !slot.forget_in(epoch) {
+            return None;
+        }
+        let [even, odd] = &mut self.forgotten;
+        *match epoch {
+            Epoch::Even => even,
+            Epoch::Odd => odd,
+        } += 1;
+        Some(length)
+    }
+
     /// Puts `slot` at `place`, as the body of that entry.
     pub(crate) fn insert(&mut self, place: usize, index: LogIndex, slot: Slot) {
-        let delta = u32::try_from(index.0.saturating_sub(self.base.0)).unwrap_or(u32::MAX);
-        self.slots.insert(place, Slot { delta, ..slot });
+        self.slots.insert(place, Slot { delta: self.delta_of(index), ..slot });
+    }
+
+    /// Puts `slots` at the end, as bodies of that entry.
+    pub(crate) fn extend(&mut self, index: LogIndex, slots: impl Iterator<Item = Slot>) {
+        let delta = self.delta_of(index);
+        self.slots.extend(slots.map(|slot| Slot { delta, ..slot }));
+    }
+
+    fn delta_of(&self, index: LogIndex) -> u32 {
+        u32::try_from(index.0.saturating_sub(self.base.0)).unwrap_or(u32::MAX)
     }
 
     /// Moves the slots from `place` on into a chunk of their own.

@@ -115,6 +115,7 @@ impl Maintenance {
         let name = names::spare(growing.number);
         let size = u64::from(self.inner.options.segment_bytes);
         let done = growing.write_some(size);
+        self.moved_bytes += MAINTENANCE_BYTES_PER_STEP;
         let is_complete = growing.offset >= size;
         if done.is_err() {
             self.growing = None;

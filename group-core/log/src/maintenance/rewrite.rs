@@ -49,6 +49,7 @@ impl Maintenance {
                 Err(error) => return Err(error),
             }
         }
+        self.moved_bytes += MAINTENANCE_BYTES_PER_STEP - budget;
         if rewriting.offset < rewriting.end || !self.move_states(rewriting.segment) {
             self.rewriting = Some(rewriting);
         }

@@ -5,8 +5,8 @@ use std::{io, thread, thread::JoinHandle, time::Duration};
 use super::Maintenance;
 use crate::Step;
 
-/// Between two steps of work, each of about a mebibyte: at most some 100 MiB/s.
-const PAUSE: Duration = Duration::from_millis(10);
+/// So much is written of new segments, or read of sparse ones, per second.
+const BYTES_PER_SECOND: u64 = 128 * 1024 * 1024;
 
 /// Between two looks at whether a full disk has room again, or a body is no longer pinned.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
@@ -28,7 +28,12 @@ impl Maintenance {
         let thread = thread::Builder::new().name("braid-log-maintenance".to_owned()).spawn(move || {
             loop {
                 match self.step() {
-                    Step::Worked => thread::sleep(PAUSE),
+                    Step::Worked => {
+                        let moved = std::mem::take(&mut self.moved_bytes) as u64;
+                        if moved > 0 {
+                            thread::sleep(Duration::from_micros(moved * 1_000_000 / BYTES_PER_SECOND));
+                        }
+                    }
                     Step::Idle => self.inner.wait_for_maintenance(IDLE_PAUSE),
                     Step::Stopped => return,
                 }

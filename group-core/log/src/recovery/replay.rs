@@ -187,9 +187,7 @@ impl<'a> Replay<'a> {
             runs.push(std::mem::take(&mut partition.entries));
         }
         let slot = EntrySlot { segment, offset: found.offset, head_length, body_length };
-        for row in read_rows(found.head, body_count) {
-            segments.add_body(segment, row.length);
-        }
+        segments.add_bodies(segment, u64::from(body_count), u64::from(body_length));
         segments.add_entry(segment);
         partition.push(index, term, slot, read_rows(found.head, body_count));
     }
@@ -204,7 +202,7 @@ impl<'a> Replay<'a> {
             let message = MessageId { index, position: row.position };
             // This copy counts now; it says for itself whether it is damaged.
             partition.doubtful.retain(|(doubtful, _)| *doubtful != message);
-            segments.add_body(segment, row.length);
+            segments.add_bodies(segment, 1, u64::from(row.length));
             let slot = Slot::new(row.position, segment, offset, row.length, row.crc);
             if let Some(old) = partition.bodies.insert(message, slot) {
                 segments.drop_body(old.segment, old.length());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use braid_broker::PartitionHandle;
-use braid_catalog::{Effect, GroupOptions, GroupRow, StorageClass};
+use braid_catalog::{Effect, GroupRow, Overflow, StorageClass};
 use braid_machine::{Command, GroupConfig};
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -56,11 +56,29 @@ fn create(partitions: &[PartitionHandle], row: &GroupRow) {
         return;
     }
     if let Some(partition) = partitions.get(row.partition.0 as usize) {
-        partition.command(Command::CreateGroup { group: row.id, config: Box::new(config(&row.options)) });
+        partition.command(Command::CreateGroup { group: row.id, config: Box::new(config(row)) });
     }
 }
 
-/// What the machine does of a group's options. The others are kept and not acted on yet (README).
-fn config(options: &GroupOptions) -> GroupConfig {
-    GroupConfig { delivery_limit: options.delivery_limit, ..GroupConfig::default() }
+/// What the machine does of a group's options. Dead-letter options are kept and not acted on yet (README): what they
+/// would dead-letter is dropped and counted.
+fn config(row: &GroupRow) -> GroupConfig {
+    let options = &row.options;
+    GroupConfig {
+        // Quorum groups have 32 priorities without being asked, others as many as they declare (SPEC section 3).
+        priority_max: (row.class != StorageClass::Quorum).then(|| options.max_priority.unwrap_or(0)),
+        delivery_limit: options.delivery_limit,
+        single_active: options.single_active_consumer,
+        messages_max: options.max_length,
+        size_bytes_max: options.max_length_bytes,
+        overflow: match options.overflow {
+            Overflow::DropHead => braid_machine::Overflow::DropHead,
+            Overflow::RejectPublish => braid_machine::Overflow::RejectPublish,
+            Overflow::RejectPublishDeadLetter => braid_machine::Overflow::RejectPublishDeadLetter,
+        },
+        message_ttl_ms: options.message_ttl_ms,
+        expires_ms: options.expires_ms,
+        member_timeout_ms: options.consumer_timeout_ms,
+        ..GroupConfig::default()
+    }
 }

@@ -1,10 +1,13 @@
 //! How fast the log appends on the real disk, and what it costs: 256-byte bodies in entries of 64, as a queue's ceiling.
 //!
 //! `cargo run --release -p braid-log --example throughput -- DIRECTORY [seconds] [partitions] [entries in flight]`
+//!
+//! With `-` for the directory nothing is written anywhere: what is left is what the log itself costs.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement, run by hand")]
 
 use std::{
     collections::BTreeMap,
+    io,
     path::PathBuf,
     sync::{
         Arc,
@@ -14,7 +17,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use braid_log::{Append, Body, Options, PurgeMark, SnapshotMeta, Wal, disk::RealDisk};
+use braid_log::{
+    Append, Body, Options, PurgeMark, SnapshotMeta, Wal,
+    disk::{Disk, DiskFile, RealDisk},
+};
 use braid_types::{LogIndex, MessageId, PartitionId, Term};
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
@@ -23,6 +29,59 @@ const BODIES_PER_ENTRY: u32 = 64;
 const BODY_BYTES: usize = 256;
 /// Entries of a partition after which all but the newest are forgotten, so that segments are used again.
 const ENTRIES_KEPT: u64 = 2_000;
+
+/// A disk that forgets everything.
+#[derive(Clone, Copy, Debug)]
+struct Nowhere;
+
+impl Disk for Nowhere {
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+    fn open(&self, _: &str) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(Self))
+    }
+    fn create(&self, _: &str) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(Self))
+    }
+    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+    fn remove(&self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DiskFile for Nowhere {
+    fn size_bytes(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+    fn preallocate(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<usize> {
+        Ok(0)
+    }
+    fn write_at(&self, _: u64, pieces: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        Ok(pieces.iter().map(|piece| piece.len()).sum())
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        // What a quick disk takes, so that batches form.
+        std::thread::sleep(Duration::from_micros(100));
+        Ok(())
+    }
+}
+
+/// Time in user mode and in the kernel, of the whole process.
+fn user_and_system() -> (f64, f64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let mut fields = stat.rsplit(')').next().unwrap().split_whitespace().skip(11);
+    let mut ticks = || fields.next().unwrap().parse::<f64>().unwrap() / 100.0;
+    (ticks(), ticks())
+}
 
 fn cpu(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
@@ -75,16 +134,23 @@ fn entry(
     }
 }
 
+fn disk(directory: PathBuf) -> Arc<dyn Disk> {
+    if directory.as_os_str() == "-" {
+        return Arc::new(Nowhere);
+    }
+    let directory = directory.join("throughput");
+    if directory.exists() {
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+    Arc::new(RealDisk::open(&directory).unwrap())
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let directory = PathBuf::from(arguments.next().unwrap());
     let mut number = |default: u64| arguments.next().map_or(default, |text| text.parse().unwrap());
     let (seconds, partitions, window) = (number(5), u32::try_from(number(4)).unwrap(), number(64));
-    let directory = directory.join("throughput");
-    if directory.exists() {
-        std::fs::remove_dir_all(&directory).unwrap();
-    }
-    let disk = Arc::new(RealDisk::open(&directory).unwrap());
+    let disk = disk(directory);
     let opened = Wal::open(Options::new(1, 2), disk).unwrap();
     let (wal, writer, maintenance) = (opened.wal, opened.writer.spawn().unwrap(), opened.maintenance.spawn().unwrap());
     // Not from zero: the first segments are made while nothing else is to be done.
@@ -95,6 +161,7 @@ fn main() {
     let (confirmed, appender) = (Arc::new(AtomicU64::new(0)), std::thread::current());
     let mut next: BTreeMap<PartitionId, u64> = (0..partitions).map(|id| (PartitionId(id), 1)).collect();
     let before = wal.statistics();
+    let modes = user_and_system();
     let (start, process, thread) = (Instant::now(), cpu(ClockId::ProcessCPUTime), cpu(ClockId::ThreadCPUTime));
     let (mut sent, mut owner) = (0_u64, Duration::ZERO);
     while start.elapsed() < Duration::from_secs(seconds) {
@@ -117,6 +184,10 @@ fn main() {
     }
     let (elapsed, process) = (start.elapsed().as_secs_f64(), cpu(ClockId::ProcessCPUTime) - process);
     let (thread, after) = (cpu(ClockId::ThreadCPUTime) - thread, wal.statistics());
+    let modes = {
+        let now = user_and_system();
+        (now.0 - modes.0, now.1 - modes.1)
+    };
     drop((writer, maintenance));
     let (batches, rolls) = (after.batches - before.batches, after.rolls - before.rolls);
     #[allow(clippy::cast_precision_loss, reason = "figures to look at")]
@@ -127,6 +198,7 @@ fn main() {
     println!("syncs/s               {:>12.0}   ({rolls} rolls)", batches / elapsed);
     println!("messages per batch    {:>12.1}", messages / batches);
     println!("CPU ns per message    {:>12.1}   whole process", per_message(process));
+    println!("  user mode, kernel   {:>12.1} {:.1}", modes.0 * 1e9 / messages, modes.1 * 1e9 / messages);
     println!("  appending thread    {:>12.1}   copy, CRC, index", per_message(thread - owner));
     println!("  forget and snapshot {:>12.1}   owner's thread", per_message(owner));
     println!("  writer, maintenance {:>12.1}   write, sync, index, callbacks", per_message(process - thread));

@@ -10,6 +10,9 @@ pub struct GroupConfig {
     pub delivery_limit: Option<u32>,
     /// Which member gets the next message.
     pub strategy: Strategy,
+    /// The highest priority that is kept apart; higher ones are lowered to it (0: the group knows no priorities).
+    /// `None`: all 32.
+    pub priority_max: Option<u8>,
     /// Only one member at a time is sent messages; the others wait to take its place.
     pub single_active: bool,
     /// Ready messages beyond which `overflow` decides.

@@ -61,12 +61,32 @@ impl Owner {
 
     pub(super) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         let mut taken = Vec::with_capacity(ROUND_SUBMISSIONS_MAX);
-        while jobs.recv_many(&mut taken, ROUND_SUBMISSIONS_MAX).await > 0 {
+        loop {
+            let clock = self.owned.clock;
+            let deadline = self.machine.next_deadline().map(|time| clock.instant_of(time.plus_ms(1)));
+            let due = tokio::time::sleep_until(deadline.unwrap_or_else(std::time::Instant::now).into());
+            tokio::select! {
+                biased;
+                count = jobs.recv_many(&mut taken, ROUND_SUBMISSIONS_MAX) => {
+                    if count == 0 {
+                        return;
+                    }
+                }
+                () = due, if deadline.is_some() => self.tick(),
+            }
             for job in taken.drain(..) {
                 self.job(job);
             }
             self.end_round();
         }
+    }
+
+    /// An entry that says only what time it is: something expires, times out, or is to be tried again.
+    fn tick(&mut self) {
+        let stamp = self.open_entry();
+        self.machine.apply(stamp, Command::Tick, &mut self.effects);
+        self.run_effects();
+        self.close_entry();
     }
 
     fn job(&mut self, job: Job) {

@@ -41,6 +41,9 @@ impl Group {
             context.references.hold(id);
         }
         let mut message = HeldMessage::new(id, header, shared);
+        if let Some(priority_max) = self.config.priority_max {
+            message.priority = message.priority.min(priority_max);
+        }
         if let Some(ttl_ms) = self.config.message_ttl_ms {
             message.expires_at = message.expires_at.min(context.now().plus_ms(ttl_ms));
         }

@@ -14,6 +14,7 @@ impl Field for GroupConfig {
         VERSION.put(out);
         self.delivery_limit.put(out);
         self.strategy.put(out);
+        self.priority_max.put(out);
         self.single_active.put(out);
         self.messages_max.put(out);
         self.size_bytes_max.put(out);
@@ -32,6 +33,7 @@ impl Field for GroupConfig {
         Ok(Self {
             delivery_limit: Field::read(input)?,
             strategy: Field::read(input)?,
+            priority_max: Field::read(input)?,
             single_active: Field::read(input)?,
             messages_max: Field::read(input)?,
             size_bytes_max: Field::read(input)?,

@@ -190,7 +190,7 @@ fn config() -> impl Strategy<Value = GroupConfig> {
     let limits = (prop::option::of(0_u32..3), retry());
     let times = (rarely(0_u64..100), rarely(1_u64..60), rarely(1_u64..40));
     let lengths = (rarely(0_u64..8), rarely(0_u64..800), overflow());
-    let ways = (strategy(), prop::bool::weighted(0.2), rarely(1_u64..100));
+    let ways = (strategy(), prop::bool::weighted(0.2), rarely(1_u64..100), rarely(0_u8..10));
     (limits, times, lengths, ways).prop_map(|(limits, times, lengths, ways)| GroupConfig {
         delivery_limit: limits.0,
         retry: limits.1,
@@ -203,6 +203,7 @@ fn config() -> impl Strategy<Value = GroupConfig> {
         strategy: ways.0,
         single_active: ways.1,
         token_window_ms: ways.2,
+        priority_max: ways.3,
     })
 }
 

@@ -159,6 +159,7 @@ impl Model {
                 }
                 identity.into_iter().for_each(|identity| group.remember(identity, model.now));
                 let mut header = header.clone();
+                header.priority = header.priority.min(group.config.priority_max.unwrap_or(31));
                 if let Some(ttl_ms) = group.config.message_ttl_ms {
                     let until = model.now.plus_ms(ttl_ms);
                     header.expires_at = Some(header.expires_at.map_or(until, |expiry| expiry.min(until)));

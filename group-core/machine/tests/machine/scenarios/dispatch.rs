@@ -52,6 +52,15 @@ fn higher_message_priority_first_and_returned_ones_before_all() {
 }
 
 #[test]
+fn a_group_without_priorities_keeps_the_order_of_publication() {
+    let mut scene = Scene::new(GroupConfig { priority_max: Some(0), ..GroupConfig::default() });
+    let first = scene.publish_plain();
+    let second = scene.publish(MessageHeader { priority: 9, ..header() });
+    let member = scene.attach(windowed(2));
+    assert_eq!(scene.pairs(), [(member, first), (member, second)]);
+}
+
+#[test]
 fn what_nobody_may_take_blocks_nothing_and_is_named() {
     let mut scene = Scene::new(GroupConfig::default());
     let member = scene.attach(filtered("a/#", 1));

@@ -151,7 +151,7 @@ fn main() {
     let mut number = |default: u64| arguments.next().map_or(default, |text| text.parse().unwrap());
     let (seconds, partitions, window) = (number(5), u32::try_from(number(4)).unwrap(), number(64));
     let disk = disk(directory);
-    let opened = Wal::open(Options::new(1, 2), disk).unwrap();
+    let opened = Wal::open(Options { cache_bytes: std::env::var("CACHE").map_or(braid_log::limits::CACHE_BYTES, |v| v.parse().unwrap()), ..Options::new(1, 2) }, disk).unwrap();
     let (wal, writer, maintenance) = (opened.wal, opened.writer.spawn().unwrap(), opened.maintenance.spawn().unwrap());
     // Not from zero: the first segments are made while nothing else is to be done.
     std::thread::sleep(Duration::from_secs(2));

@@ -168,7 +168,8 @@ async fn a_client_that_says_goodbye_and_comes_back_at_once_fires_no_will() -> Ou
         // Version 3.1.1, session kept, keepalive 60 s, client id `back`, will `lost` to `bye`.
         client.send(b"\x10\x1b\x00\x04MQTT\x04\x04\x00\x3c\x00\x04back\x00\x03bye\x00\x04lost").await?;
         client.read_exactly(4).await?;
-        client.send(b"\x30\x0a\x00\x03byealive\xe0\x00").await?;
+        client.send(b"\x30\x0a\x00\x03byealive").await?;
+        client.send(b"\xe0\x00").await?;
         let payload = watcher.next().await?.payload;
         assert_eq!(payload.as_ref(), b"alive", "round {round}");
     }

@@ -15,7 +15,7 @@ use crate::node::{DEFAULT_VHOST, Node, show};
 /// The user that exists from the first start on.
 pub(crate) const DEFAULT_USER: &str = "guest";
 
-/// OWASP's smallest parameters for argon2id: 7 MiB, 5 passes; about 20 ms, and 50 at a time stay under 400 MiB.
+/// OWASP's smallest parameters for argon2id: 7 MiB, 5 passes; about 20 ms, a few at a time (`limits::PASSWORD_CHECKS_MAX`).
 const MEMORY_KIB: u32 = 7 * 1024;
 const PASSES: u32 = 5;
 
@@ -39,6 +39,9 @@ pub(crate) async fn authenticate(
         return Err(refused(&name, "the default user is let in from loopback only"));
     }
     let hash = node.meta.catalog().user(&user).map(|user| user.password_hash.clone());
+    let Ok(_permit) = node.password_checks.acquire().await else {
+        return Err(Refusal::new(RefusalKind::Unavailable, "the node is stopping"));
+    };
     // An unknown user takes as long as a wrong password.
     let is_right = tokio::task::spawn_blocking(move || {
         let Some(hash) = hash else { return Ok(hash_password(&password).is_err()) };

@@ -50,6 +50,7 @@ enum Woken {
     Socket(tokio::io::Ready),
     Timer,
     Memory,
+    Close,
     Stop,
 }
 
@@ -93,8 +94,8 @@ impl<E: Endpoint> ConnectionTask<E> {
         while let Some(request) = self.endpoint.poll_request() {
             self.service.request(request);
         }
-        let Self { stream, service, .. } = self;
-        service.end().await;
+        let Self { stream, service, items, .. } = self;
+        service.end(items).await;
         linger(stream).await;
     }
 
@@ -108,13 +109,6 @@ impl<E: Endpoint> ConnectionTask<E> {
         }
         loop {
             self.round(now)?;
-            if let Some(close) = self.service.take_close() {
-                if !self.hear_last(now)? {
-                    return Ok(());
-                }
-                self.endpoint.handle(now, close);
-                self.round(now)?;
-            }
             if let Some(crowded) = self.service.take_crowded() {
                 crowded.pause_for().await;
             }
@@ -132,6 +126,10 @@ impl<E: Endpoint> ConnectionTask<E> {
                     if ready.is_readable() && self.read(now)? == Read::End {
                         return Ok(());
                     }
+                    if ready.is_error() {
+                        // Nothing is read just now, so nothing else would tell.
+                        return Err(self.stream.take_error()?.unwrap_or_else(|| ErrorKind::ConnectionReset.into()));
+                    }
                 }
                 Woken::Timer => {
                     armed = None;
@@ -143,6 +141,14 @@ impl<E: Endpoint> ConnectionTask<E> {
                     let blocked = *memory.borrow_and_update();
                     let reason = String::from("limits.memory_bytes_max");
                     self.endpoint.handle(now, Event::Blocked { blocked, reason });
+                }
+                Woken::Close => {
+                    if !self.hear_last(now)? {
+                        return Ok(());
+                    }
+                    if let Some(close) = self.mailbox.take_close() {
+                        self.endpoint.handle(now, close);
+                    }
                 }
                 Woken::Stop => {
                     let text = String::from("the node is stopping");
@@ -242,6 +248,8 @@ impl<E: Endpoint> ConnectionTask<E> {
         if waits_for_room {
             self.mailbox.wait_for_room();
             self.service.resume();
+            // What was carried out must be on its way, or nothing would ever make room.
+            self.service.flush();
             if !self.service.waits_for_room() {
                 return Ok(Woken::Mailbox);
             }
@@ -260,6 +268,7 @@ impl<E: Endpoint> ConnectionTask<E> {
         let watches_memory = waits_for_room || self.mailbox.info().protocol == Protocol::Amqp;
         tokio::select! {
             biased;
+            () = self.mailbox.close_requested() => Ok(Woken::Close),
             () = self.mailbox.notified(), if has_room_out => Ok(Woken::Mailbox),
             ready = self.stream.ready(interest) => ready.map(Woken::Socket),
             () = timer, if is_armed => Ok(Woken::Timer),

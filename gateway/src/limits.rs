@@ -31,6 +31,12 @@ pub(crate) const LAST_READS_MAX: usize = 16;
 /// Items after which the size of the output is looked at.
 pub(crate) const ITEMS_PER_OUTPUT_CHECK: usize = 256;
 
+/// MQTT sessions of a node, connected or kept.
+pub(crate) const SESSIONS_MAX: usize = 1_000_000;
+
+/// Password checks at a time: each takes 7 MiB for some 20 ms.
+pub(crate) const PASSWORD_CHECKS_MAX: usize = 8;
+
 /// Pieces given to one `writev`.
 pub(crate) const WRITE_PIECES_MAX: usize = 64;
 

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use braid_broker::{Broker, ConnectionInfo, Mailbox, Outbox, PartitionNote, Submission};
-use braid_catalog::{Command, Reply};
+use braid_catalog::{Command, GroupKind, Reply};
 use braid_cluster::Meta;
 use braid_types::{ConnectionId, GroupId, Message, PartitionId, Protocol, Refusal, RefusalKind};
 use bytes::Bytes;
 use dashmap::DashMap;
-use tokio::sync::mpsc;
+use hashbrown::HashMap;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::config::Config;
 use crate::routes::Routes;
 use crate::sessions::Sessions;
-use crate::shares::Shares;
+use crate::shares::{Holding, Shares};
 
 /// The vhost of clients that do not name one.
 pub(crate) const DEFAULT_VHOST: &[u8] = b"/";
@@ -31,6 +32,7 @@ pub(crate) struct Node {
     pub(crate) shares: Shares,
     pub(crate) connections: DashMap<ConnectionId, Arc<Mailbox>>,
     pub(crate) is_ready: AtomicBool,
+    pub(crate) password_checks: Semaphore,
     next_connection: AtomicU64,
     internal: Arc<Mailbox>,
 }
@@ -46,6 +48,7 @@ impl Node {
             shares: Shares::default(),
             connections: DashMap::new(),
             is_ready: AtomicBool::new(false),
+            password_checks: Semaphore::new(crate::limits::PASSWORD_CHECKS_MAX),
             next_connection: AtomicU64::new(1),
             internal: Arc::new(Mailbox::new(internal)),
         }
@@ -80,7 +83,7 @@ impl Node {
             }
         };
         self.retain(vhost, &routes, message);
-        for (partition, groups) in &routes.groups {
+        for (partition, groups) in routes.stored_in(message.publisher).iter() {
             if let Some(partition) = self.broker.partition(*partition) {
                 let task = routes.enqueue(groups, message, braid_broker::Answer::Silent);
                 let from = Arc::clone(&self.internal);
@@ -111,14 +114,25 @@ impl Node {
     /// Removes groups that their last member left, if they are auto-delete, and groups that were not used for too long.
     pub(crate) async fn watch_notes(self: Arc<Self>, mut notes: mpsc::UnboundedReceiver<PartitionNote>) {
         while let Some(note) = notes.recv().await {
+            // Held until it is gone, so that nobody opens a shared group that is being dropped.
+            let holders = self.shares.holders.lock().await;
             let (group, goes) = match note {
-                PartitionNote::Unused(group) => {
-                    (group, self.meta.catalog().group_by_id(group).is_some_and(|row| row.auto_delete))
-                }
+                PartitionNote::Unused(group) => (group, self.goes_unused(group, &holders)),
                 PartitionNote::Expired(group) => (group, true),
             };
             if goes && let Err(refusal) = self.delete_group(group, true, false).await {
                 tracing::debug!(%refusal, ?group, "an unused group stays");
+            }
+        }
+    }
+
+    /// Whether a group that its last member left goes: an auto-delete one, and a shared one that no session holds.
+    fn goes_unused(&self, group: GroupId, holders: &HashMap<Holding, u64>) -> bool {
+        let Some(row) = self.meta.catalog().group_by_id(group).cloned() else { return false };
+        match &row.kind {
+            GroupKind::Declared => row.auto_delete,
+            GroupKind::Shared { share, filter } => {
+                !holders.contains_key(&(row.vhost.clone(), share.clone(), filter.clone()))
             }
         }
     }

@@ -134,6 +134,16 @@ pub(crate) async fn hold_shared(
     Ok(())
 }
 
+/// Makes the shared group again, if it is still held.
+pub(crate) async fn reopen_shared(node: &Arc<Node>, vhost: &Bytes, share: &Bytes, filter: &Filter, logged: bool) {
+    let holders = node.shares.holders.lock().await;
+    if holders.contains_key(&(vhost.clone(), share.clone(), filter.clone()))
+        && let Err(refusal) = open_shared(node, vhost, share, filter, logged).await
+    {
+        tracing::warn!(%refusal, share = %show(share), "a shared group could not be opened again");
+    }
+}
+
 /// Makes the shared group of (share, filter), unless a declared one is in its place.
 pub(crate) async fn open_shared(
     node: &Arc<Node>,
@@ -164,8 +174,10 @@ pub(crate) async fn release_shared(node: &Arc<Node>, vhost: Bytes, share: Bytes,
     let Ok(filter_text) = holding.2.to_notation(Protocol::Mqtt) else { return };
     let name = [b"$share/", &holding.1[..], b"/", &filter_text].concat();
     let row = node.meta.catalog().group(&holding.0, &name).cloned();
+    // Members that came by the group's name may be left; the last of them takes it away.
     if let Some(row) = row
-        && let Err(refusal) = node.commit(Command::DropShared { group: row.id }).await
+        && let Err(refusal) = node.delete_group(row.id, true, false).await
+        && refusal.kind != RefusalKind::PreconditionFailed
     {
         tracing::warn!(%refusal, "a shared group that nobody holds stays");
     }

@@ -4,6 +4,7 @@
 //! Invariant: a queue subscription of NATS that the catalog resolves to a group is not a direct target any more, even
 //! while its move is under way: group and direct queue never both get a message.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,11 +20,14 @@ use smallvec::SmallVec;
 use crate::node::{Node, TOPIC_EXCHANGE, show};
 use crate::shares::Shares;
 
+/// Groups of one partition.
+pub(crate) type InPartition = (PartitionId, SmallVec<[GroupId; 1]>);
+
 /// What matched.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     pub(crate) address: Option<Address>,
-    pub(crate) groups: Vec<(PartitionId, SmallVec<[GroupId; 1]>)>,
+    pub(crate) groups: Vec<InPartition>,
     pub(crate) plain: Vec<PlainTarget>,
     pub(crate) queues: Vec<Vec<(Arc<Mailbox>, SubscriptionId)>>,
     pub(crate) sessions: Vec<SessionTarget>,
@@ -71,7 +75,7 @@ impl Routes {
             .route_from(Some(message.origin), vhost, publish, &mut headers, &mut rows)
             .map_err(|error| refusal(error, exchange, vhost))?;
         for row in rows.iter().filter(|row| row.class != StorageClass::Direct) {
-            routes.add_group(row.partition, row.id);
+            add_group(&mut routes.groups, row.partition, row.id);
         }
         if let Some(address) = &address
             && exchange == TOPIC_EXCHANGE
@@ -99,12 +103,19 @@ impl Routes {
         Task { command, message: Some(Arc::clone(message)), answer }
     }
 
-    /// Session groups that want this message although they refuse their own connection's.
-    pub(crate) fn session_groups(&self, publisher: ConnectionId) -> impl Iterator<Item = (PartitionId, GroupId)> {
-        self.sessions
-            .iter()
-            .filter(move |session| session.connection.load(Ordering::Relaxed) != publisher.0)
-            .map(|session| (session.partition, session.group))
+    /// The groups that store a message of `publisher`, by partition: all but those of sessions that refuse what their
+    /// own connection publishes.
+    pub(crate) fn stored_in(&self, publisher: ConnectionId) -> Cow<'_, [InPartition]> {
+        if self.sessions.is_empty() {
+            return Cow::Borrowed(&self.groups);
+        }
+        let mut groups = self.groups.clone();
+        for session in &self.sessions {
+            if session.connection.load(Ordering::Relaxed) != publisher.0 {
+                add_group(&mut groups, session.partition, session.group);
+            }
+        }
+        Cow::Owned(groups)
     }
 
     /// Gives `message` to the plain subscriptions, and to one member of each direct queue, beginning at the `turn`th.
@@ -128,17 +139,6 @@ impl Routes {
             }
         }
         count
-    }
-
-    fn add_group(&mut self, partition: PartitionId, group: GroupId) {
-        match self.groups.iter_mut().find(|(known, _)| *known == partition) {
-            Some((_, groups)) => {
-                if !groups.contains(&group) {
-                    groups.push(group);
-                }
-            }
-            None => self.groups.push((partition, SmallVec::from_slice(&[group]))),
-        }
     }
 
     fn add_interest(&mut self, node: &Node, catalog: &Catalog, vhost: &Bytes, address: &Address, origin: Protocol) {
@@ -179,7 +179,7 @@ impl Routes {
                     let connection = Arc::clone(connection);
                     self.sessions.push(SessionTarget { partition: *partition, group: *group, connection });
                 } else {
-                    self.add_group(*partition, *group);
+                    add_group(&mut self.groups, *partition, *group);
                 }
             }
         });
@@ -193,6 +193,14 @@ impl PlainTarget {
         let (first, rest) =
             subscriptions.split_first().map_or((SubscriptionId(0), &[][..]), |(first, rest)| (*first, rest));
         Self { mailbox, subscription: first, others: (!rest.is_empty()).then(|| Arc::from(rest)), no_local }
+    }
+}
+
+fn add_group(groups: &mut Vec<InPartition>, partition: PartitionId, group: GroupId) {
+    match groups.iter_mut().find(|(known, _)| *known == partition) {
+        Some((_, groups)) if !groups.contains(&group) => groups.push(group),
+        Some(_) => {}
+        None => groups.push((partition, SmallVec::from_slice(&[group]))),
     }
 }
 

@@ -48,7 +48,6 @@ pub(crate) struct Service {
     subscriptions: HashMap<SubscriptionId, Subscription>,
     routes: RouteCache,
     batches: Vec<Batch>,
-    used_partitions: HashSet<PartitionId>,
     outbox: Outbox,
     turn: usize,
     joins: HashMap<u64, Join>,
@@ -57,7 +56,7 @@ pub(crate) struct Service {
     parked_bytes: usize,
     pending: Option<Pending>,
     events: VecDeque<Event>,
-    exclusive_groups: Arc<Mutex<Vec<GroupId>>>,
+    exclusive_groups: Arc<Mutex<HashSet<GroupId>>>,
     session_name: Option<SessionName>,
     session: Option<SessionLink>,
     session_end: Option<(Option<Box<braid_types::SessionState>>, u32)>,
@@ -67,8 +66,6 @@ pub(crate) struct Service {
     published: u64,
     /// A subscriber that this publisher is about to outrun.
     crowded: Option<Arc<Mailbox>>,
-    /// The node wants the connection to end.
-    close: Option<Event>,
 }
 
 /// Tasks of this round for one partition.
@@ -91,7 +88,6 @@ impl Service {
             subscriptions: HashMap::new(),
             routes: RouteCache::default(),
             batches: Vec::new(),
-            used_partitions: HashSet::new(),
             outbox: Outbox::default(),
             turn: 0,
             joins: HashMap::new(),
@@ -108,7 +104,6 @@ impl Service {
             in_flight_bytes_max,
             published: 0,
             crowded: None,
-            close: None,
         }
     }
 
@@ -124,7 +119,8 @@ impl Service {
             }
             Request::EndSession { state, expiry_s } => self.session_end = Some((state, expiry_s)),
             Request::Unsubscribe { ticket, subscription, unacked }
-                if self.subscriptions.contains_key(&subscription) || !self.is_waiting() =>
+                if !self.is_waiting()
+                    || (self.subscriptions.contains_key(&subscription) && !self.is_subscribing(subscription)) =>
             {
                 self.unsubscribe(ticket, subscription, unacked);
             }
@@ -151,11 +147,6 @@ impl Service {
             Item::Cancelled { attachment } => self.cancelled(attachment),
             Item::Moved { subscription, attachment } => self.moved(subscription, attachment),
             Item::Done(event) => self.operation_ended(*event),
-            Item::SlowConsumer => self.events.push_back(Event::Close {
-                reason: braid_types::CloseReason::SlowConsumer,
-                text: String::from("the client does not read what it subscribed to"),
-            }),
-            Item::Event(event) if matches!(&*event, Event::Close { .. }) => self.close = Some(*event),
             Item::Event(event) => {
                 if matches!(&*event, Event::SessionOpened { result: Ok(_), .. }) {
                     self.adopt_session();
@@ -185,7 +176,6 @@ impl Service {
     /// Sends this round's tasks and direct deliveries.
     pub(crate) fn flush(&mut self) {
         for batch in self.batches.drain(..) {
-            self.used_partitions.insert(batch.partition);
             self.mailbox.add_in_flight(batch.bytes);
             if let Some(partition) = self.node.broker.partition(batch.partition) {
                 partition.submit(Submission {
@@ -212,11 +202,6 @@ impl Service {
         self.parked_bytes < PARKED_BYTES_MAX && self.parked.len() < PARKED_REQUESTS_MAX
     }
 
-    /// The node's wish to end the connection: for the endpoint, once it has heard what its client said before.
-    pub(crate) fn take_close(&mut self) -> Option<Event> {
-        self.close.take()
-    }
-
     /// A subscriber that should be waited for, shortly, before more is read.
     pub(crate) fn take_crowded(&mut self) -> Option<Arc<Mailbox>> {
         self.crowded.take()
@@ -229,6 +214,16 @@ impl Service {
 
     fn is_waiting(&self) -> bool {
         self.pending.is_some() || !self.parked.is_empty()
+    }
+
+    /// A subscribe of this subscription waits; its end must come after it.
+    fn is_subscribing(&self, subscription: SubscriptionId) -> bool {
+        let waits = |request: &Request| match request {
+            Request::Subscribe(subscribe) => subscribe.subscription == subscription,
+            _ => false,
+        };
+        self.pending.as_ref().is_some_and(|pending| pending.subscription() == Some(subscription))
+            || self.parked.iter().any(waits)
     }
 
     fn has_room(&self) -> bool {
@@ -291,8 +286,8 @@ impl Service {
         self.session = self.node.sessions.link(name, &self.mailbox);
         if let Some(link) = &self.session
             && let Some(group) = link.group
+            && group.member.is_some()
         {
-            self.used_partitions.insert(group.partition);
             self.attachments.insert(0, Attachment::of_session(&group));
         }
     }

@@ -11,13 +11,15 @@ use std::time::Duration;
 use braid_broker::{InterestKey, Item, Mailbox};
 use braid_machine::{Command, GroupConfig, Owner};
 use braid_types::{
-    CloseReason, ConnectionId, Event, Filter, GroupId, MemberId, OpenSession, PartitionId, SessionState,
-    SubscriptionId, Will,
+    CloseReason, ConnectionId, DeliveryId, Event, Filter, GroupId, InFlight, MemberId, OpenSession, PartitionId,
+    Refusal, RefusalKind, SessionState, SubscriptionId, Will,
 };
 use bytes::Bytes;
 use dashmap::DashMap;
 use hashbrown::HashMap;
+use tokio::task::AbortHandle;
 
+use crate::limits::SESSIONS_MAX;
 use crate::node::Node;
 
 /// Vhost and client id.
@@ -52,6 +54,8 @@ struct Session {
     window: u16,
     /// Changes with every connection and end, so that a timer of before is recognised.
     generation: u64,
+    /// Of the will's delay and of the session's end; ended when its client is back.
+    timers: Vec<AbortHandle>,
 }
 
 /// All sessions.
@@ -77,9 +81,15 @@ impl Sessions {
     /// only after that has let go.
     pub(crate) fn open(&self, node: &Arc<Node>, vhost: &Bytes, mailbox: &Arc<Mailbox>, open: Box<OpenSession>) {
         let name = (vhost.clone(), open.client_id.clone());
+        if self.sessions.len() >= SESSIONS_MAX && !self.sessions.contains_key(&name) {
+            let refusal = Refusal::new(RefusalKind::LimitReached, "the node keeps as many sessions as it may");
+            let event = Event::SessionOpened { ticket: open.ticket, result: Err(refusal) };
+            mailbox.push(Item::Event(Box::new(event)));
+            return;
+        }
         let mut session = self.sessions.entry(name.clone()).or_default();
         if let Some(live) = &session.live {
-            live.push(taken_over());
+            live.request_close(taken_over());
             // Case 23: the will of the connection that is taken over is published at once, unless the session goes on
             // and the will is to wait.
             let goes_on = session.expiry_s > 0 && !open.clean_start;
@@ -89,7 +99,7 @@ impl Sessions {
                 will.delay_s = 0;
             }
             if let Some((waiting, _)) = session.waiting.replace((Arc::clone(mailbox), open)) {
-                waiting.push(taken_over());
+                waiting.request_close(taken_over());
             }
             return;
         }
@@ -156,6 +166,11 @@ impl Sessions {
         session.held.insert(subscription, share).is_none()
     }
 
+    /// The session holds a shared group by this subscription.
+    pub(crate) fn holds(&self, name: &SessionName, subscription: SubscriptionId) -> bool {
+        self.sessions.get(name).is_some_and(|session| session.held.contains_key(&subscription))
+    }
+
     /// It holds it no more.
     pub(crate) fn let_go(&self, name: &SessionName, subscription: SubscriptionId) -> Option<HeldShare> {
         self.sessions.get_mut(name)?.held.remove(&subscription)
@@ -187,6 +202,14 @@ impl Sessions {
             session.waiting = None;
         }
         if session.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, mailbox)) {
+            // It never had a CONNACK: no will of its own; what was handed out to it meanwhile goes back.
+            session.will = None;
+            if let (Some(group), Some(state)) = (session.group, &session.state) {
+                let kept: Vec<DeliveryId> = state.in_flight.iter().filter_map(session_delivery).collect();
+                if let Some(partition) = node.broker.partition(group.partition) {
+                    partition.connection_closed(mailbox.connection(), kept);
+                }
+            }
             // What was kept of the session is still here.
             let expiry_s = if session.state.is_some() { session.expiry_s } else { 0 };
             self.connection_ended(node, name, &mut session, expiry_s);
@@ -209,6 +232,9 @@ impl Sessions {
         open: OpenSession,
     ) {
         session.generation += 1;
+        for timer in session.timers.drain(..) {
+            timer.abort();
+        }
         // Whoever is back in time suppresses a will that waits (case 25).
         session.will = None;
         if open.clean_start {
@@ -245,7 +271,7 @@ impl Sessions {
         if expiry_s == 0 || session.state.is_none() {
             self.discard(node, name, session);
         } else if expiry_s != u32::MAX {
-            Self::after(node, name, session.generation, expiry_s, Self::expiry_is_due);
+            Self::after(node, name, session, expiry_s, Self::expiry_is_due);
         }
         if let Some((waiting, open)) = session.waiting.take() {
             self.admit(node, name, session, &waiting, *open);
@@ -278,7 +304,7 @@ impl Sessions {
     fn send_or_arm_will(node: &Arc<Node>, name: &SessionName, session: &mut Session) {
         let Some(delay_s) = session.will.as_ref().map(|will| will.delay_s) else { return };
         if delay_s > 0 {
-            Self::after(node, name, session.generation, delay_s, Self::will_is_due);
+            Self::after(node, name, session, delay_s, Self::will_is_due);
         } else if let Some(will) = session.will.take() {
             send_will(node, &name.0, &will);
         }
@@ -287,15 +313,16 @@ impl Sessions {
     fn after(
         node: &Arc<Node>,
         name: &SessionName,
-        generation: u64,
+        session: &mut Session,
         seconds: u32,
         due: fn(&Self, &Arc<Node>, &SessionName, u64),
     ) {
-        let (node, name) = (Arc::clone(node), name.clone());
-        tokio::spawn(async move {
+        let (node, name, generation) = (Arc::clone(node), name.clone(), session.generation);
+        let timer = tokio::spawn(async move {
             tokio::time::sleep(Duration::from_secs(u64::from(seconds))).await;
             due(&node.sessions, &node, &name, generation);
         });
+        session.timers.push(timer.abort_handle());
     }
 
     fn will_is_due(&self, node: &Arc<Node>, name: &SessionName, generation: u64) {
@@ -320,14 +347,16 @@ impl Sessions {
     }
 }
 
+/// The delivery of the session's own group that an unfinished publish holds.
+pub(crate) fn session_delivery(in_flight: &InFlight) -> Option<DeliveryId> {
+    in_flight.key.filter(|key| key.attachment == 0).map(|key| DeliveryId(key.delivery))
+}
+
 /// A will's expiry counts from its publication.
 fn send_will(node: &Node, vhost: &Bytes, will: &Will) {
     node.publish(vhost, &Arc::new(braid_mqtt::due_will(will, node.broker.clock.now())));
 }
 
-fn taken_over() -> Item {
-    Item::Event(Box::new(Event::Close {
-        reason: CloseReason::TakenOver,
-        text: String::from("another connection uses this client id"),
-    }))
+fn taken_over() -> Event {
+    Event::Close { reason: CloseReason::TakenOver, text: String::from("another connection uses this client id") }
 }

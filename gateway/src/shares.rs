@@ -222,9 +222,7 @@ fn attach(node: &Node, share: &Share, row: &GroupRow, attachment: u32) {
 
 async fn reopen(node: Arc<Node>, name: Name, filter: Filter, settlement: Settlement) {
     let logged = settlement != Settlement::HandOff;
-    if let Err(refusal) = Box::pin(crate::operations::open_shared(&node, &name.0, &name.1, &filter, logged)).await {
-        tracing::warn!(%refusal, share = %crate::node::show(&name.1), "a shared group could not be opened again");
-    }
+    Box::pin(crate::operations::reopen_shared(&node, &name.0, &name.1, &filter, logged)).await;
 }
 
 /// The credit that a subscription starts with.

@@ -95,7 +95,7 @@ impl Service {
                 let detach = state.detach.take();
                 let subscription = state.subscription;
                 self.attachments.remove(&attachment);
-                self.subscriptions.remove(&subscription);
+                self.attach_was_refused(attachment, subscription, ticket.is_none());
                 if let Some(ticket) = ticket {
                     self.complete(ticket, Err(refusal_of(refused)));
                 }
@@ -106,13 +106,36 @@ impl Service {
         }
     }
 
+    /// The subscription whose attach was refused is over. A client that was told that it is there (a share) is told.
+    fn attach_was_refused(&mut self, attachment: u32, subscription: SubscriptionId, was_told: bool) {
+        if self.subscriptions.get(&subscription).and_then(super::Subscription::attachment) != Some(attachment) {
+            return;
+        }
+        if let Some(super::Subscription::Shared { share, filter, .. }) = self.subscriptions.remove(&subscription) {
+            self.leave_share(subscription, &share, filter);
+        }
+        if was_told {
+            self.events.push_back(Event::Cancelled { subscription });
+        }
+    }
+
     /// Ends an attachment. The answer to `ticket` comes after its last delivery.
     pub(super) fn detach(&mut self, attachment: u32, unacked: UnackedOnEnd, ticket: Option<Ticket>) {
-        let Some(state) = self.attachments.get_mut(&attachment) else { return };
+        let Some(state) = self.attachments.get_mut(&attachment) else {
+            // Its group was deleted meanwhile.
+            if let Some(ticket) = ticket {
+                self.complete(ticket, Ok(Completion::Unsubscribed { existed: true }));
+            }
+            return;
+        };
         let Some(member) = state.member else {
             state.detach = Some((unacked, ticket));
             return;
         };
+        if unacked != UnackedOnEnd::Keep {
+            // They end with the member; the client settles nothing of it any more.
+            state.unacked = 0;
+        }
         state.ticket = ticket;
         let (partition, group) = (state.partition, state.group);
         self.send(partition, Command::Detach { group, member, unacked }, Answer::Detach { attachment });
@@ -132,6 +155,12 @@ impl Service {
 
     pub(super) fn cancelled(&mut self, attachment: u32) {
         if let Some(state) = self.attachments.remove(&attachment) {
+            if let Some(super::Subscription::Shared { attachment: place, .. }) =
+                self.subscriptions.get_mut(&state.subscription)
+                && *place == Some(attachment)
+            {
+                *place = None;
+            }
             // A filtered subscription finds its new place by `Item::Moved`; it is not cancelled.
             let is_by_name = self
                 .subscriptions

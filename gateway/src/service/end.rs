@@ -3,16 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_broker::InterestKey;
-use braid_types::Protocol;
+use braid_broker::{InterestKey, Item};
+use braid_types::{DeliveryId, Protocol};
 
 use super::{Service, Subscription};
 use crate::limits::LAST_OPERATION_TIMEOUT_MS;
 use crate::operations;
+use crate::sessions::session_delivery;
 
 impl Service {
     /// Ends the service. Publishes that were read before the connection was lost are still stored.
-    pub(crate) async fn end(mut self) {
+    /// `items` were taken from the mailbox and not looked at yet.
+    pub(crate) async fn end(mut self, items: impl Iterator<Item = Item>) {
+        for item in items {
+            self.item(item);
+        }
+        self.events.clear();
         let deadline = Duration::from_millis(LAST_OPERATION_TIMEOUT_MS);
         if tokio::time::timeout(deadline, self.finish_waiting()).await.is_err() {
             tracing::warn!(connection = self.mailbox.connection().0, "a lost connection's last requests did not end");
@@ -20,12 +26,14 @@ impl Service {
         self.flush();
         self.mailbox.close();
         self.give_back_subscriptions();
-        for partition in &self.used_partitions {
-            if let Some(partition) = self.node.broker.partition(*partition) {
-                partition.connection_closed(self.mailbox.connection());
-            }
-        }
         let (state, expiry_s) = self.session_end.take().unwrap_or((None, 0));
+        // What a session really holds; the rest of what was handed out for it never reached its client.
+        let kept: Vec<DeliveryId> =
+            state.iter().flat_map(|state| state.in_flight.iter()).filter_map(session_delivery).collect();
+        // To all partitions: a move of a share may have attached the connection anywhere, without its knowing.
+        for partition in self.node.broker.partitions() {
+            partition.connection_closed(self.mailbox.connection(), kept.clone());
+        }
         match (&self.session, &self.session_name) {
             (Some(link), _) => self.node.sessions.end(&self.node, link, &self.mailbox, state, expiry_s),
             (None, Some(name)) => self.node.sessions.abandon(&self.node, name, &self.mailbox),
@@ -71,7 +79,6 @@ impl Service {
     }
 
     fn give_back_subscriptions(&mut self) {
-        let keeps_session = matches!(&self.session_end, Some((Some(_), expiry_s)) if *expiry_s > 0);
         let connection = self.mailbox.connection();
         for (id, subscription) in self.subscriptions.drain() {
             match subscription {
@@ -83,8 +90,9 @@ impl Service {
                     let key = (Arc::clone(&self.mailbox), id);
                     self.node.shares.leave(&self.node, &self.vhost, &share, key);
                     // A session that stays holds its shared groups; one that ends lets go of them by itself.
-                    let is_held_by_session = self.session.as_ref().is_some_and(|session| session.expiry_s > 0);
-                    if self.protocol == Protocol::Mqtt && !is_held_by_session && !keeps_session {
+                    let is_held_by_session =
+                        self.session.as_ref().is_some_and(|session| self.node.sessions.holds(&session.name, id));
+                    if self.protocol == Protocol::Mqtt && !is_held_by_session {
                         let (node, vhost) = (Arc::clone(&self.node), self.vhost.clone());
                         tokio::spawn(async move { operations::release_shared(&node, vhost, share, filter).await });
                     }

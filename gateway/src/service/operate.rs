@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use braid_broker::Item;
-use braid_types::{Completion, Event, Filter, Refusal, Request, Subscribe, Ticket};
+use braid_types::{Completion, Event, Filter, Refusal, Request, Subscribe, SubscriptionId, Ticket};
 use bytes::Bytes;
 
 use super::Service;
@@ -19,6 +19,17 @@ pub(super) enum Pending {
     JoinShare(Box<(Subscribe, Bytes, Filter)>),
     /// The session's member is attached now.
     JoinSession(Box<(Subscribe, Filter, bool)>),
+}
+
+impl Pending {
+    /// The subscription that it is about.
+    pub(super) fn subscription(&self) -> Option<SubscriptionId> {
+        match self {
+            Self::Answer => None,
+            Self::JoinShare(join) => Some(join.0.subscription),
+            Self::JoinSession(join) => Some(join.0.subscription),
+        }
+    }
 }
 
 impl Service {
@@ -38,6 +49,8 @@ impl Service {
     }
 
     pub(super) fn operate(&mut self, request: Request) {
+        // What was published before an operation must be in its partition before the operation looks at it.
+        self.flush();
         let caller = self.caller();
         match request {
             Request::Authenticate(request) => {
@@ -64,7 +77,7 @@ impl Service {
                     if let Some(row) = row
                         && row.exclusive == Some(caller.connection)
                     {
-                        exclusive_groups.lock().push(row.id);
+                        exclusive_groups.lock().insert(row.id);
                     }
                     Ok(completion)
                 });
@@ -83,8 +96,6 @@ impl Service {
                 .run(Pending::Answer, request.ticket, async move { operations::bind(&caller, *request, false).await }),
             other => tracing::error!(?other, "not an operation"),
         }
-        // What was published before an operation must be in its partition before the operation looks at it.
-        self.flush();
     }
 
     pub(super) fn operation_ended(&mut self, event: Event) {
@@ -100,7 +111,8 @@ impl Service {
                 let (request, share, filter) = *join;
                 self.join_share(&request, &share, filter);
             }
-            Some(Pending::JoinSession(join)) if is_good => {
+            Some(Pending::JoinSession(join)) if !is_good => self.session_refused(join.0.subscription),
+            Some(Pending::JoinSession(join)) => {
                 let (request, filter, is_new) = *join;
                 self.session_attached();
                 self.send_retained(&request, &filter, is_new);

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use braid_broker::{Answer, Task};
 use braid_machine::Refused;
-use braid_types::{Event, Message, PartitionId, Publish, PublishResult, Refusal, RefusalKind, Ticket};
-use smallvec::SmallVec;
+use braid_types::{Event, Message, Publish, PublishResult, Refusal, RefusalKind, Ticket};
 
 use super::{Service, refused_publish};
 use crate::limits::REQUEST_OVERHEAD_BYTES;
-use crate::routes::Routes;
+use crate::routes::{InPartition, Routes};
 
 /// A publish that waits for several partitions.
 #[derive(Clone, Copy, Debug)]
@@ -65,27 +64,11 @@ impl Service {
 
     /// Stores `message` in all groups that it was routed to; the answer waits for every partition.
     fn store(&mut self, ticket: Option<Ticket>, message: &Arc<Message>, routes: &Routes) {
-        if routes.sessions.is_empty() {
-            return self.store_in(ticket, message, routes, &routes.groups);
-        }
-        let mut groups = routes.groups.clone();
-        for (partition, group) in routes.session_groups(message.publisher) {
-            match groups.iter_mut().find(|(known, _)| *known == partition) {
-                Some((_, known)) if !known.contains(&group) => known.push(group),
-                Some(_) => {}
-                None => groups.push((partition, SmallVec::from_slice(&[group]))),
-            }
-        }
+        let groups = routes.stored_in(message.publisher);
         self.store_in(ticket, message, routes, &groups);
     }
 
-    fn store_in(
-        &mut self,
-        ticket: Option<Ticket>,
-        message: &Arc<Message>,
-        routes: &Routes,
-        groups: &[(PartitionId, SmallVec<[braid_types::GroupId; 1]>)],
-    ) {
+    fn store_in(&mut self, ticket: Option<Ticket>, message: &Arc<Message>, routes: &Routes, groups: &[InPartition]) {
         let answer = match (ticket, groups.len()) {
             (None, _) => None,
             (Some(ticket), 0) => {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use braid_broker::limits::HAND_OFF_CREDIT_MESSAGES;
 use braid_broker::{Interest, InterestKey, Item, Subscriber};
 use braid_types::{
     Completion, Event, Filter, GroupId, PartitionId, Protocol, Refusal, RefusalKind, RetainedDelivery, Settlement,
@@ -97,7 +98,6 @@ impl Service {
         let Some(Subscription::Shared { attachment, .. }) = self.subscriptions.get_mut(&subscription) else {
             // Unsubscribed meanwhile; the attachment that the move made must end.
             if let Some((attachment, partition, group)) = place {
-                self.used_partitions.insert(partition);
                 self.attachments.insert(attachment, Attachment::new(partition, group, subscription));
                 self.detach(attachment, UnackedOnEnd::Settle(braid_types::Outcome::Released), None);
             }
@@ -106,7 +106,6 @@ impl Service {
         let old = attachment.take();
         if let Some((new, partition, group)) = place {
             *attachment = Some(new);
-            self.used_partitions.insert(partition);
             self.attachments.insert(new, Attachment::new(partition, group, subscription));
         }
         if let Some(old) = old {
@@ -118,6 +117,9 @@ impl Service {
     pub(super) fn join_share(&mut self, request: &Subscribe, share: &Bytes, filter: Filter) {
         if let Some(Subscription::Shared { .. }) = self.subscriptions.get(&request.subscription) {
             self.drop_share_member(request.subscription, share);
+        }
+        if let Some(session) = self.session.as_ref().filter(|session| session.expiry_s > 0) {
+            self.node.sessions.hold(&session.name, request.subscription, (share.clone(), filter.clone()));
         }
         let subscription = Subscription::Shared { share: share.clone(), filter: filter.clone(), attachment: None };
         self.subscriptions.insert(request.subscription, subscription);
@@ -151,15 +153,16 @@ impl Service {
 
     fn subscribe_shared(&mut self, request: &Subscribe, share: Bytes, filter: Filter) {
         if self.protocol == Protocol::Nats {
-            self.join_share(request, &share, filter);
+            // The endpoint settles as it writes, so that what it could not write goes back to the group.
+            let settlement = Settlement::Acknowledged { messages: HAND_OFF_CREDIT_MESSAGES };
+            self.join_share(&Subscribe { settlement, ..request.clone() }, &share, filter);
             return self.complete(request.ticket, Ok(Completion::Done));
         }
-        let is_held = match &self.session {
-            Some(session) if session.expiry_s > 0 => {
-                !self.node.sessions.hold(&session.name, request.subscription, (share.clone(), filter.clone()))
-            }
-            _ => matches!(self.subscriptions.get(&request.subscription), Some(Subscription::Shared { .. })),
-        };
+        let is_held = matches!(self.subscriptions.get(&request.subscription), Some(Subscription::Shared { .. }))
+            || self
+                .session
+                .as_ref()
+                .is_some_and(|session| self.node.sessions.holds(&session.name, request.subscription));
         let logged = request.settlement != Settlement::HandOff;
         let pending = Pending::JoinShare(Box::new((request.clone(), share.clone(), filter.clone())));
         let (caller, ticket) = (self.caller(), request.ticket);
@@ -177,7 +180,7 @@ impl Service {
         let subscription = request.subscription;
         let is_new = !self.subscriptions.contains_key(&subscription);
         let feeds_session = request.settlement != Settlement::HandOff
-            && self.session.as_ref().is_some_and(|session| session.expiry_s > 0);
+            && self.session.as_ref().is_some_and(|session| session.expiry_s > 0 || session.group.is_some());
         match self.subscriptions.get(&subscription) {
             Some(Subscription::Plain { .. }) if feeds_session => {
                 let key = InterestKey::Connection(self.mailbox.connection(), subscription);
@@ -234,7 +237,6 @@ impl Service {
     ) {
         let Some(session) = self.session.clone() else { return };
         let Some(partition) = self.node.broker.partition(group.partition).cloned() else { return };
-        self.used_partitions.insert(group.partition);
         self.attachments.insert(0, Attachment::of_session(&group));
         let window = Settlement::Acknowledged { messages: u32::from(session.window) };
         let member = self.member_config(0, window, 0, false);
@@ -269,6 +271,13 @@ impl Service {
         }
     }
 
+    /// The session's member could not be attached: the subscription is not there.
+    pub(super) fn session_refused(&mut self, subscription: SubscriptionId) {
+        self.attachments.remove(&0);
+        self.leave_session_interest(subscription);
+        self.subscriptions.remove(&subscription);
+    }
+
     pub(super) fn send_retained(&mut self, request: &Subscribe, filter: &Filter, is_new: bool) {
         let wanted = match request.retained {
             RetainedDelivery::Skip => false,
@@ -293,7 +302,7 @@ impl Service {
     }
 
     /// The subscription leaves its share for good: it does not hold the shared group any more.
-    fn leave_share(&mut self, subscription: SubscriptionId, share: &Bytes, filter: Filter) {
+    pub(super) fn leave_share(&mut self, subscription: SubscriptionId, share: &Bytes, filter: Filter) {
         let key = (Arc::clone(&self.mailbox), subscription);
         self.node.shares.leave(&self.node, &self.vhost, share, key);
         if self.protocol != Protocol::Mqtt {

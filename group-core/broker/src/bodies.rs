@@ -99,8 +99,8 @@ impl Bodies {
     }
 }
 
-/// The message with its pieces in one allocation of their own size.
-fn compacted(message: &Message) -> Message {
+/// The message with its pieces in one allocation of their own size: it does not keep the read buffer alive.
+pub(crate) fn compacted(message: &Message) -> Message {
     let pieces = [&message.exchange, &message.key, &message.header, &message.reply, &message.body];
     let mut buffer = BytesMut::with_capacity(pieces.iter().map(|piece| piece.len()).sum());
     for piece in pieces {

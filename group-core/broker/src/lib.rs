@@ -28,6 +28,6 @@ pub use listing::{GroupListing, MemberListing};
 pub use mailbox::{ConnectionInfo, Item, Mailbox, Overflow, Pushed};
 pub use memory::MemoryGauge;
 pub use outbox::Outbox;
-pub use partition::{Owned, PartitionHandle, PartitionNote};
+pub use partition::{Inspected, Owned, PartitionHandle, PartitionNote};
 pub use retained::RetainedTable;
 pub use work::{Answer, OnLoss, Submission, Task};

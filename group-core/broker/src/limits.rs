@@ -35,5 +35,8 @@ pub const HAND_OFF_CREDIT_BYTES: u64 = 1024 * 1024;
 /// Retained messages of a node.
 pub const RETAINED_MESSAGES_MAX: usize = 1_000_000;
 
+/// Bytes of all retained messages of a node.
+pub const RETAINED_TOTAL_BYTES_MAX: usize = 1024 * 1024 * 1024;
+
 /// Bytes of one retained message.
 pub const RETAINED_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use braid_machine::{Refused, Taken};
 use braid_types::{
-    ConnectionId, DeliveryId, Event, GroupId, MemberId, Message, PartitionId, Protocol, SubscriptionId, Ticket,
+    CloseReason, ConnectionId, DeliveryId, Event, GroupId, MemberId, Message, PartitionId, Protocol, SubscriptionId,
+    Ticket,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -116,8 +117,6 @@ pub enum Item {
     },
     /// An operation that ran beside the connection ended.
     Done(Box<Event>),
-    /// A direct delivery found no room: disconnect as a slow consumer.
-    SlowConsumer,
     /// Anything else for the endpoint.
     Event(Box<Event>),
 }
@@ -151,6 +150,9 @@ pub struct Mailbox {
     queue: Mutex<Queue>,
     notify: Notify,
     taken: Notify,
+    /// Apart from the queue, so that a connection which cannot write, and takes nothing, still hears it.
+    close: Mutex<Option<Event>>,
+    close_requested: Notify,
     in_flight_bytes: AtomicUsize,
     is_waiting_for_room: AtomicBool,
     next_attachment: std::sync::atomic::AtomicU32,
@@ -167,6 +169,8 @@ impl Mailbox {
             queue: Mutex::default(),
             notify: Notify::new(),
             taken: Notify::new(),
+            close: Mutex::new(None),
+            close_requested: Notify::new(),
             in_flight_bytes: AtomicUsize::new(0),
             is_waiting_for_room: AtomicBool::new(false),
             next_attachment: std::sync::atomic::AtomicU32::new(1),
@@ -239,8 +243,9 @@ impl Mailbox {
         } else {
             batch.clear();
             if self.overflow == Overflow::Disconnect {
-                queue.items.push(Item::SlowConsumer);
                 queue.is_closed = true;
+                let text = String::from("the client does not read what it subscribed to");
+                self.request_close(Event::Close { reason: CloseReason::SlowConsumer, text });
             }
             count
         };
@@ -289,6 +294,22 @@ impl Mailbox {
         items
     }
 
+    /// Asks the connection to end with `event`; the first one asked for stands.
+    pub fn request_close(&self, event: Event) {
+        self.close.lock().get_or_insert(event);
+        self.close_requested.notify_one();
+    }
+
+    /// Waits until the connection is asked to end.
+    pub async fn close_requested(&self) {
+        self.close_requested.notified().await;
+    }
+
+    /// How the connection is asked to end, once.
+    pub fn take_close(&self) -> Option<Event> {
+        self.close.lock().take()
+    }
+
     /// Waits until something was pushed or room was made.
     pub async fn notified(&self) {
         self.notify.notified().await;
@@ -299,6 +320,8 @@ impl Mailbox {
         let mut queue = self.queue.lock();
         queue.is_closed = true;
         queue.items = Vec::new();
+        drop(queue);
+        self.taken.notify_waiters();
     }
 
     /// Counts bytes of publishes that are on their way to partitions; returns the new sum.

@@ -55,7 +55,8 @@ impl MemoryGauge {
         let is_blocked = if was_blocked { held > self.limit_bytes / 5 * 4 } else { held >= self.limit_bytes };
         if is_blocked != was_blocked && self.is_blocked.swap(is_blocked, Ordering::Relaxed) != is_blocked {
             tracing::warn!(held_bytes = held, limit_bytes = self.limit_bytes, is_blocked, "limits.memory_bytes_max");
-            self.changed.send_replace(is_blocked);
+            // Read inside: of two partitions that change it at once, the later look wins.
+            self.changed.send_modify(|blocked| *blocked = self.is_blocked());
         }
     }
 }

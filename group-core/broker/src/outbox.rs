@@ -7,6 +7,9 @@ use hashbrown::HashMap;
 
 use crate::{Item, Mailbox};
 
+/// What a waiting delivery counts besides its message.
+const ITEM_BYTES: usize = 128;
+
 /// Deliveries that wait for the end of the batch.
 #[derive(Debug, Default)]
 pub struct Outbox {
@@ -33,7 +36,7 @@ impl Outbox {
     ) {
         let position = self.slot_of(mailbox);
         if let Some(slot) = self.slots.get_mut(position) {
-            slot.bytes += message.size_bytes() + message.key.len();
+            slot.bytes += message.size_bytes() + message.key.len() + ITEM_BYTES;
             slot.items.push(Item::Direct { subscription, others, retained: false, message: Arc::clone(message) });
         }
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use braid_machine::{Command, Partition};
-use braid_types::{ConnectionId, GroupId, PartitionId};
+use braid_types::{ConnectionId, DeliveryId, GroupId, PartitionId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::listing::{GroupListing, MemberListing};
@@ -32,7 +32,7 @@ pub enum PartitionNote {
 #[derive(Debug)]
 pub(crate) enum Job {
     Submit(Submission),
-    ConnectionClosed(ConnectionId),
+    ConnectionClosed { connection: ConnectionId, kept: Vec<DeliveryId> },
     Inspect { groups: Option<Vec<GroupId>>, answer: oneshot::Sender<Vec<(GroupId, Inspected)>> },
 }
 
@@ -106,9 +106,10 @@ impl PartitionHandle {
         reply.await.ok()
     }
 
-    /// A connection is lost: its members are detached or paused, as they were attached.
-    pub fn connection_closed(&self, connection: ConnectionId) {
-        self.send(Job::ConnectionClosed(connection));
+    /// A connection is lost: its members are detached or paused, as they were attached. `kept` are the deliveries that a
+    /// paused member's session holds; what else was handed out to it never arrived and goes back.
+    pub fn connection_closed(&self, connection: ConnectionId, kept: Vec<DeliveryId>) {
+        self.send(Job::ConnectionClosed { connection, kept });
     }
 
     /// What the partition has of `groups` (all, when `None`).

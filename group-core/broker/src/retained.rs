@@ -8,12 +8,14 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use parking_lot::RwLock;
 
-use crate::limits::{RETAINED_BYTES_MAX, RETAINED_MESSAGES_MAX};
+use crate::bodies::compacted;
+use crate::limits::{RETAINED_BYTES_MAX, RETAINED_MESSAGES_MAX, RETAINED_TOTAL_BYTES_MAX};
 
 #[derive(Debug, Default)]
 struct Table {
     stores: HashMap<Bytes, Store<Arc<Message>>>,
     count: usize,
+    bytes: usize,
 }
 
 /// All retained messages.
@@ -34,19 +36,26 @@ impl RetainedTable {
     /// false at the limits of count and size.
     pub fn set(&self, vhost: &Bytes, address: &Address, message: &Arc<Message>) -> bool {
         let mut table = self.table.write();
-        let Table { stores, count } = &mut *table;
+        let Table { stores, count, bytes } = &mut *table;
         let seed = self.seed;
         let store = stores.entry(vhost.clone()).or_insert_with(|| Store::with_seed(seed));
         if message.body.is_empty() {
-            *count -= usize::from(store.remove(address).is_some());
+            if let Some(old) = store.remove(address) {
+                *count -= 1;
+                *bytes -= old.size_bytes();
+            }
             return true;
         }
-        let is_new = store.get(address).is_none();
-        if message.size_bytes() > RETAINED_BYTES_MAX || (is_new && *count >= RETAINED_MESSAGES_MAX) {
+        let old_bytes = store.get(address).map(|old| old.size_bytes());
+        let new_bytes = *bytes - old_bytes.unwrap_or(0) + message.size_bytes();
+        let is_full = old_bytes.is_none() && *count >= RETAINED_MESSAGES_MAX;
+        if message.size_bytes() > RETAINED_BYTES_MAX || new_bytes > RETAINED_TOTAL_BYTES_MAX || is_full {
             return false;
         }
-        store.insert(address, Arc::clone(message));
-        *count += usize::from(is_new);
+        // It may stay for years: it gets bytes of its own.
+        store.insert(address, Arc::new(compacted(message)));
+        *count += usize::from(old_bytes.is_none());
+        *bytes = new_bytes;
         true
     }
 

@@ -8,7 +8,7 @@
 use std::{
     collections::BTreeMap,
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -134,7 +134,7 @@ fn entry(
     }
 }
 
-fn disk(directory: PathBuf) -> Arc<dyn Disk> {
+fn disk(directory: &Path) -> Arc<dyn Disk> {
     if directory.as_os_str() == "-" {
         return Arc::new(Nowhere);
     }
@@ -150,8 +150,8 @@ fn main() {
     let directory = PathBuf::from(arguments.next().unwrap());
     let mut number = |default: u64| arguments.next().map_or(default, |text| text.parse().unwrap());
     let (seconds, partitions, window) = (number(5), u32::try_from(number(4)).unwrap(), number(64));
-    let disk = disk(directory);
-    let opened = Wal::open(Options { cache_bytes: std::env::var("CACHE").map_or(braid_log::limits::CACHE_BYTES, |v| v.parse().unwrap()), ..Options::new(1, 2) }, disk).unwrap();
+    let disk = disk(&directory);
+    let opened = Wal::open(Options::new(1, 2), disk).unwrap();
     let (wal, writer, maintenance) = (opened.wal, opened.writer.spawn().unwrap(), opened.maintenance.spawn().unwrap());
     // Not from zero: the first segments are made while nothing else is to be done.
     std::thread::sleep(Duration::from_secs(2));

@@ -61,14 +61,23 @@ struct Candidate {
     number: u64,
 }
 
+/// The segment that was written last.
+#[derive(Debug)]
+pub(crate) struct Last {
+    pub(crate) scanned: Scanned,
+    pub(crate) segment: u32,
+    pub(crate) salt: u32,
+    pub(crate) file: Arc<dyn DiskFile>,
+}
+
 /// What the log's end is like.
 #[derive(Debug)]
 pub(crate) struct Tail {
     pub(crate) recovery: Recovery,
     /// Of the last mark.
     pub(crate) number: u64,
-    /// The last segment, if it has not been ended.
-    pub(crate) open: Option<(Scanned, u32, u32, Arc<dyn DiskFile>)>,
+    /// The last segment.
+    pub(crate) last: Option<Last>,
     /// Segments that hold nothing.
     pub(crate) unused: Vec<u32>,
 }
@@ -92,7 +101,7 @@ pub(crate) fn recover(
     }
     candidates.sort_by_key(|candidate| candidate.number);
     let mut replay = Replay::new(engine);
-    let (mut number, mut open) = (0, None);
+    let (mut number, mut last) = (0, None);
     let count = candidates.len();
     for (place, candidate) in candidates.into_iter().enumerate() {
         let is_last = place + 1 == count;
@@ -103,17 +112,15 @@ pub(crate) fn recover(
         let scanned = scan::Scan::new(window, segment, salt, number).run(is_last, &mut replay);
         replay.end_segment(segment, scanned.end);
         number = scanned.number;
-        if is_last && !scanned.is_ended {
-            open = Some((scanned, segment, salt, file));
-        }
+        last = Some(Last { scanned, segment, salt, file });
     }
     for segment in unreadable {
         replay.lose_segment(segment);
     }
     let mut recovery = replay.finish();
     recovery.segments = count;
-    recovery.torn_at = open.as_ref().filter(|open| open.0.is_torn).map(|open| (open.1, open.0.end));
-    Ok(Tail { recovery, number, open, unused })
+    recovery.torn_at = last.as_ref().filter(|last| last.scanned.is_torn).map(|last| (last.segment, last.scanned.end));
+    Ok(Tail { recovery, number, last, unused })
 }
 
 enum Examined {

@@ -113,8 +113,11 @@ impl Wal {
         let mut engine = self.inner.lock();
         engine.check()?;
         engine.partition(partition)?;
-        engine.partitions.entry(partition).or_default().committed = Some(committed);
-        engine.dirty.insert(partition);
+        let found = engine.partitions.entry(partition).or_default();
+        if !found.is_removed {
+            found.committed = Some(committed);
+            engine.dirty.insert(partition);
+        }
         Ok(())
     }
 

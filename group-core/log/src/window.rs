@@ -46,10 +46,10 @@ impl Window {
     fn fill(&mut self, offset: u32, length: usize) {
         let size = length.max(WINDOW_BYTES).min((self.end - offset) as usize);
         self.start = offset;
-        self.buffer.resize(size, 0);
-        if size <= WINDOW_BYTES {
-            self.buffer.shrink_to(WINDOW_BYTES);
+        if self.buffer.len() < size || self.buffer.len() > WINDOW_BYTES {
+            self.buffer = vec![0; size];
         }
+        self.buffer.truncate(size);
         if read_exact(&*self.file, u64::from(offset), &mut self.buffer).is_ok() {
             return;
         }

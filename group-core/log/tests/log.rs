@@ -1,4 +1,10 @@
 //! The log over a simulated disk: what it promises, with crashes at every point, damage anywhere, and full disks.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 #[path = "log/basics.rs"]
 mod basics;

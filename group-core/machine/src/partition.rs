@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use braid_types::{CorruptBytes, GroupId, Machine, MemberId, MessageId, Stamp, Timestamp};
+use braid_types::{CorruptBytes, DeliveryId, GroupId, Machine, MemberId, MessageId, Stamp, Timestamp};
 use bytes::{Bytes, BytesMut};
 
 use crate::deadlines::Deadlines;
@@ -105,6 +105,12 @@ impl Partition {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.first()
+    }
+
+    /// The deliveries that a member has not settled, in the order of their ids; none for an unknown member.
+    pub fn unacked(&self, group: GroupId, member: MemberId) -> impl Iterator<Item = DeliveryId> {
+        let member = self.groups.get(&group).and_then(|group| group.members.get(member));
+        member.into_iter().flat_map(|member| member.unacked.iter().map(|(id, _)| id))
     }
 
     /// Whether a member is in a group: attached, paused, or here for what it has not settled.

@@ -95,15 +95,16 @@ impl<M: Hosted> Host<M> {
         let reply = {
             let mut machine = self.shared.machine.write();
             let reply = machine.apply(stamp, command, &mut lane.effects);
+            // Under the lock, so that nobody sees a change whose effects have not been handed on yet: a reader that finds
+            // a new group must find it made. The sink hands on and reads nothing here.
+            if self.shared.is_live.load(Ordering::Acquire) {
+                for effect in &lane.effects {
+                    (lane.sink)(effect);
+                }
+            }
             self.shared.generation.fetch_add(1, Ordering::Release);
             reply
         };
-        // Not under the lock: the sink may look at the state.
-        if self.shared.is_live.load(Ordering::Acquire) {
-            for effect in &lane.effects {
-                (lane.sink)(effect);
-            }
-        }
         lane.effects.clear();
         Ok(reply)
     }

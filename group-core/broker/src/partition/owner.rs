@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use braid_machine::{Command, DropReason, Effect, Owner as MemberOwner, Partition, Refused, Reply};
 use braid_types::{
-    ConnectionId, DeliveryId, GroupId, LogIndex, Machine, MemberId, MessageId, Stamp, Term, UnackedOnEnd,
+    ConnectionId, DeliveryId, GroupId, LogIndex, Machine, MemberId, MessageId, Outcome, Stamp, Term, UnackedOnEnd,
 };
 use bytes::Bytes;
+use smallvec::SmallVec;
 use tokio::sync::mpsc;
 
 use super::attached::{Attached, AttachedMember};
@@ -92,7 +93,7 @@ impl Owner {
     fn job(&mut self, job: Job) {
         match job {
             Job::Submit(submission) => self.submission(submission),
-            Job::ConnectionClosed(connection) => self.connection_closed(connection),
+            Job::ConnectionClosed { connection, kept } => self.connection_closed(connection, &kept),
             Job::Inspect { groups, answer } => {
                 let inspected = super::inspect::inspect(&self.machine, &self.attached, groups);
                 if answer.send(inspected).is_err() {
@@ -144,18 +145,26 @@ impl Owner {
             | Answer::Once(_) => {}
         }
         match &command {
-            Command::Enqueue { groups, .. } => self.tally.enqueued += groups.len() as u64,
+            Command::Enqueue { groups, .. } | Command::EnqueueOnce { groups, .. } => {
+                self.tally.enqueued += groups.len() as u64
+            }
             Command::Settle { deliveries, .. } => self.tally.settled += deliveries.len() as u64,
             _ => {}
         }
         let ended = ended_member(&command);
-        if let Command::Resume { group, member, .. } = &command {
-            let attached =
-                AttachedMember { group: *group, on_loss: OnLoss::Pause, is_lingering: false, label: Bytes::new() };
-            self.attached.insert(from, *member, attached);
-        }
+        let resumed = if let Command::Resume { group, member, .. } = &command {
+            self.attached.register(from);
+            Some((*group, *member))
+        } else {
+            None
+        };
         let group = command_group(&command);
         let reply = self.machine.apply(stamp, command, &mut self.effects);
+        if let (Some((group, member)), Reply::Done) = (resumed, reply) {
+            let label = Bytes::new();
+            let attached = AttachedMember { group, on_loss: OnLoss::Pause, is_lingering: false, label };
+            self.attached.insert(from, member, attached);
+        }
         self.answer(from, answer, group, reply);
         self.run_effects();
         if let Some((group, member)) = ended {
@@ -189,6 +198,8 @@ impl Owner {
                 let label = Bytes::new();
                 let attached = AttachedMember { group, on_loss: OnLoss::Pause, is_lingering: false, label };
                 let result = self.attach(from, attached, reply);
+                // The connection must know the member before its first deliveries, which follow now.
+                self.push(from, Item::Attached { attachment: 0, result });
                 if waiting.send(result).is_err() {
                     tracing::debug!("nobody waits for the session's member any more");
                 }
@@ -222,22 +233,62 @@ impl Owner {
         Ok(member)
     }
 
-    fn connection_closed(&mut self, connection: ConnectionId) {
-        let members = self.attached.remove(connection);
+    /// First every member of the connection stops, then what they held ends: nothing goes back only to be handed to
+    /// another member of the same lost connection.
+    fn connection_closed(&mut self, connection: ConnectionId, kept: &[DeliveryId]) {
+        let mut members = self.attached.remove(connection);
+        // A member that was resumed elsewhere before this loss was noticed is not this connection's any more.
+        members.retain(|(member, attached)| {
+            attached.on_loss != OnLoss::Pause || self.owner_of(attached.group, *member) == Some(connection)
+        });
         if members.is_empty() {
             return;
         }
         let stamp = self.open_entry();
-        for (position, (member, attached)) in (0u32..).zip(members) {
-            let group = attached.group;
+        let mut positions = 0u32..;
+        for (member, attached) in &members {
+            let (group, member) = (attached.group, *member);
             let command = match attached.on_loss {
-                OnLoss::Detach(outcome) => Command::Detach { group, member, unacked: UnackedOnEnd::Settle(outcome) },
+                OnLoss::Detach(_) => Command::Detach { group, member, unacked: UnackedOnEnd::Keep },
                 OnLoss::Pause => Command::Pause { group, member },
             };
-            self.machine.apply(Stamp { position, ..stamp }, command, &mut self.effects);
-            self.run_effects();
+            self.apply_own(Stamp { position: positions.next().unwrap_or(u32::MAX), ..stamp }, command);
+        }
+        for (member, attached) in &members {
+            let (group, member) = (attached.group, *member);
+            let stamp = Stamp { position: positions.next().unwrap_or(u32::MAX), ..stamp };
+            match attached.on_loss {
+                OnLoss::Detach(outcome) => {
+                    let unacked = UnackedOnEnd::Settle(outcome);
+                    self.apply_own(stamp, Command::Detach { group, member, unacked });
+                }
+                OnLoss::Pause => self.take_back_unseen(stamp, group, member, kept),
+            }
         }
         self.close_entry();
+    }
+
+    fn owner_of(&self, group: GroupId, member: MemberId) -> Option<ConnectionId> {
+        let view = self.machine.group(group)?;
+        view.members().find(|known| known.id == member).map(|known| known.owner.connection)
+    }
+
+    /// Applies a command of the partition's own, whose reply nobody waits for.
+    fn apply_own(&mut self, stamp: Stamp, command: Command) {
+        self.machine.apply(stamp, command, &mut self.effects);
+        self.run_effects();
+    }
+
+    /// What was on its way to a session's client when the connection was lost, and is not in what the session keeps,
+    /// goes back to the group, which sends it again when the client is back.
+    fn take_back_unseen(&mut self, stamp: Stamp, group: GroupId, member: MemberId, kept: &[DeliveryId]) {
+        let mut kept = kept.to_vec();
+        kept.sort_unstable();
+        let unseen: SmallVec<[DeliveryId; 4]> =
+            self.machine.unacked(group, member).filter(|id| kept.binary_search(id).is_err()).collect();
+        if !unseen.is_empty() {
+            self.apply_own(stamp, Command::Settle { group, member, deliveries: unseen, outcome: Outcome::Released });
+        }
     }
 
     fn run_effects(&mut self) {
@@ -312,10 +363,11 @@ impl Owner {
 
     fn end_round(&mut self) {
         self.round.flush();
+        // Before publishers are woken: they look at it.
+        self.owned.memory.update(self.added_bytes, self.removed_bytes);
         for (mailbox, bytes) in self.released.drain(..) {
             mailbox.release_in_flight(bytes);
         }
-        self.owned.memory.update(self.added_bytes, self.removed_bytes);
         self.added_bytes = 0;
         self.removed_bytes = 0;
         let tally = std::mem::take(&mut self.tally);

@@ -1,7 +1,9 @@
 //! A disk in memory that loses, tears, fails, fills and rots as it is told. For tests and simulations.
 //!
 //! It keeps apart what is synced and what is not: a crash loses any part of the rest, sector by sector, and any number
-//! of the last changes of the directory. Everything is deterministic.
+//! of the last changes of the directory. Everything is deterministic. Copies of a disk have their bytes in common until
+//! one of them changes.
+#![allow(clippy::rc_buffer, reason = "changed in place while they are nobody else's")]
 
 use std::{
     collections::BTreeMap,
@@ -41,9 +43,9 @@ pub enum CrashPlan {
 #[derive(Clone, Debug, Default)]
 struct Content {
     /// As the programs see it.
-    visible: Vec<u8>,
+    visible: Arc<Vec<u8>>,
     /// As it is after a crash that loses all.
-    durable: Vec<u8>,
+    durable: Arc<Vec<u8>>,
     /// Writes since the last sync: offset and length; and new sizes.
     unsynced: Vec<Unsynced>,
     /// Room that was asked for, beyond what is written.
@@ -142,6 +144,21 @@ impl SimulatedDisk {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
+    /// The disk after the process was killed: nothing is lost, and nothing more is synced than before.
+    #[must_use]
+    pub fn kill(&self) -> Self {
+        let state = self.state.lock();
+        let state = State {
+            files: state.files.clone(),
+            names: state.names.clone(),
+            durable_names: state.durable_names.clone(),
+            unsynced_names: state.unsynced_names.clone(),
+            capacity_bytes: state.capacity_bytes,
+            ..State::default()
+        };
+        Self { state: Arc::new(Mutex::new(state)) }
+    }
+
     /// The names of all files, sorted.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
@@ -153,7 +170,7 @@ impl SimulatedDisk {
     pub fn content(&self, name: &str) -> Option<Vec<u8>> {
         let state = self.state.lock();
         let file = *state.names.get(name)?;
-        state.files.get(file).map(|file| file.visible.clone())
+        state.files.get(file).map(|file| file.visible.as_ref().clone())
     }
 
     /// Changes bytes of a file behind everybody's back.
@@ -161,8 +178,8 @@ impl SimulatedDisk {
         let mut state = self.state.lock();
         let file = state.names.get(name).copied();
         if let Some(content) = file.and_then(|file| state.files.get_mut(file)) {
-            change(&mut content.visible);
-            content.durable.clone_from(&content.visible);
+            change(Arc::make_mut(&mut content.visible));
+            content.durable = Arc::clone(&content.visible);
         }
     }
 
@@ -247,37 +264,49 @@ impl Change {
 
 impl Content {
     fn after_crash(&self, random: &mut Random) -> Self {
-        let mut bytes = self.durable.clone();
+        let mut durable = Arc::clone(&self.durable);
         for change in &self.unsynced {
+            let bytes = Arc::make_mut(&mut durable);
             match change {
-                Unsynced::Size(size) if random.keeps() => bytes.resize(*size, 0),
+                Unsynced::Size(size) if random.keeps() => *bytes = resized(bytes, *size),
                 Unsynced::Size(_) => {}
-                Unsynced::Write(offset, written) => keep_sectors(&mut bytes, *offset, written, random),
+                Unsynced::Write(offset, written) => keep_sectors(bytes, *offset, written, random),
             }
         }
-        Self { durable: bytes.clone(), allocated: bytes.len(), visible: bytes, unsynced: Vec::new() }
+        Self { visible: Arc::clone(&durable), allocated: durable.len(), durable, unsynced: Vec::new() }
     }
 
     fn put(&mut self, offset: usize, bytes: &[u8]) {
-        put(&mut self.visible, offset, bytes);
+        put(Arc::make_mut(&mut self.visible), offset, bytes);
         self.allocated = self.allocated.max(self.visible.len());
         self.unsynced.push(Unsynced::Write(offset, bytes.to_vec()));
     }
 
     fn sync(&mut self) {
+        let durable = Arc::make_mut(&mut self.durable);
         for change in self.unsynced.drain(..) {
             match change {
-                Unsynced::Size(size) => self.durable.resize(size, 0),
-                Unsynced::Write(offset, bytes) => put(&mut self.durable, offset, &bytes),
+                Unsynced::Size(size) => *durable = resized(durable, size),
+                Unsynced::Write(offset, bytes) => put(durable, offset, &bytes),
             }
         }
     }
 }
 
+/// The same, longer or shorter. (`Vec::resize` is slow without optimisation, and this is for tests.)
+fn resized(bytes: &[u8], size: usize) -> Vec<u8> {
+    let mut resized = vec![0; size];
+    let kept = bytes.len().min(size);
+    if let (Some(target), Some(source)) = (resized.get_mut(..kept), bytes.get(..kept)) {
+        target.copy_from_slice(source);
+    }
+    resized
+}
+
 fn put(target: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     let end = offset + bytes.len();
     if target.len() < end {
-        target.resize(end, 0);
+        *target = resized(target, end);
     }
     if let Some(place) = target.get_mut(offset..end) {
         place.copy_from_slice(bytes);
@@ -391,7 +420,7 @@ impl DiskFile for SimulatedFile {
             return Err(io::ErrorKind::StorageFull.into());
         }
         if let Some(content) = state.files.get_mut(self.file) {
-            content.visible.resize(size, 0);
+            content.visible = Arc::new(resized(&content.visible, size));
             content.allocated = size;
             content.unsynced.push(Unsynced::Size(size));
         }
@@ -422,7 +451,8 @@ impl DiskFile for SimulatedFile {
         if fault == Some(Fault::Error) {
             return Err(io::Error::other("simulated error"));
         }
-        let mut bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+        let mut bytes = Vec::new();
+        pieces.iter().for_each(|piece| bytes.extend_from_slice(piece));
         if fault == Some(Fault::Short) {
             bytes.truncate(bytes.len().div_ceil(2));
         }
@@ -439,10 +469,12 @@ impl DiskFile for SimulatedFile {
     fn sync_data(&self) -> io::Result<()> {
         let (mut state, fault) = self.disk.begin()?;
         state.syncs += 1;
-        if fault == Some(Fault::Error) {
-            return Err(io::Error::other("simulated error"));
-        }
         if let Some(content) = state.files.get_mut(self.file) {
+            if fault == Some(Fault::Error) {
+                // As operating systems do: it is still read, but nobody will ever write it to the disk.
+                content.unsynced.clear();
+                return Err(io::Error::other("simulated error"));
+            }
             content.sync();
         }
         Ok(())

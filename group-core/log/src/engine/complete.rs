@@ -86,13 +86,15 @@ impl Engine {
     fn place_state(&mut self, queued: &Queued, segment: u32) {
         if let Some(partition) = self.partitions.get_mut(&queued.partition) {
             self.segments.move_state(partition.state_segment, segment);
-            partition.state_segment = segment;
+            (partition.state_segment, partition.state_chain) = (segment, queued.chain);
         }
     }
 
     /// Lets go of the oldest recent records that are on disk, until the rest fits.
     fn evict(&mut self) {
-        while self.recent_bytes > self.cache_bytes {
+        // Names of records that were truncated or purged meanwhile are let go of too, however many they are.
+        let count_max = self.cache_bytes / crate::format::HEADER_BYTES;
+        while self.recent_bytes > self.cache_bytes || self.evictable.len() > count_max {
             let Some((id, chain)) = self.evictable.pop_front() else { break };
             let Some(partition) = self.partitions.get_mut(&id) else { continue };
             if partition.recent.front().is_some_and(|recent| recent.chain == chain) {

@@ -50,6 +50,8 @@ pub(crate) struct Partition {
     pub(crate) committed: Option<Bytes>,
     /// Where the newest state is; 0: nowhere.
     pub(crate) state_segment: u32,
+    /// The number of that record.
+    pub(crate) state_chain: u64,
     pub(crate) is_removed: bool,
     pub(crate) damage: Option<Damage>,
     /// Damaged bodies that nobody may need any more.
@@ -72,6 +74,7 @@ impl Default for Partition {
             vote: None,
             committed: None,
             state_segment: 0,
+            state_chain: 0,
             is_removed: false,
             damage: None,
             doubtful: Vec::new(),
@@ -164,8 +167,8 @@ impl Partition {
         let mut bytes = self.truncate(LogIndex(0), segments);
         bytes += self.recent.drain(..).map(|recent| recent.record.size_bytes()).sum::<usize>();
         self.bodies.drain(|slot| segments.drop_body(slot.segment, slot.length()));
-        let (chain, state_segment) = (self.chain, self.state_segment);
-        *self = Self { chain, birth, state_segment, is_removed: true, ..Self::default() };
+        let (chain, state_segment, state_chain) = (self.chain, self.state_segment, self.state_chain);
+        *self = Self { chain, birth, state_segment, state_chain, is_removed: true, ..Self::default() };
         bytes
     }
 

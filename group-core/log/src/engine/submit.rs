@@ -1,6 +1,6 @@
 //! Taking what is submitted: checks, changes in memory, and the record in the queue.
 
-use braid_types::{LogIndex, PartitionId, Term};
+use braid_types::{LogIndex, MessageId, PartitionId, Term};
 use bytes::Bytes;
 
 use super::{Engine, Partition, Queue, Queued, Recent};
@@ -48,14 +48,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes bodies of an entry that is or will be purged: received with a snapshot, or moved out of segment `leaves`.
+    /// Takes bodies of an entry that came with a snapshot.
     pub(crate) fn put_bodies(
         &mut self,
         id: PartitionId,
-        index: LogIndex,
-        term: Term,
+        (index, term): (LogIndex, Term),
         record: Record,
-        leaves: Option<u32>,
         done: Option<Callback>,
     ) -> Result<(), Error> {
         self.admit(&record, false)?;
@@ -64,18 +62,39 @@ impl Engine {
         partition.is_removed = false;
         partition.chain += 1;
         let chain = partition.chain;
-        if leaves.is_none() {
-            for row in record.rows() {
-                let slot = Slot::new(row.position, PENDING, pending_offset(chain), row.length, row.crc);
-                let message = braid_types::MessageId { index, position: row.position };
-                if let Some(old) = partition.bodies.insert(message, slot) {
-                    self.segments.drop_body(old.segment, old.length());
-                }
+        for row in record.rows() {
+            let slot = Slot::new(row.position, PENDING, pending_offset(chain), row.length, row.crc);
+            let message = MessageId { index, position: row.position };
+            if let Some(old) = partition.bodies.insert(message, slot) {
+                self.segments.drop_body(old.segment, old.length());
             }
         }
-        let (index, term) = (index.0, term.0);
-        self.queue.push(Queued { kind: Kind::Bodies, partition: id, index, term, chain, record, leaves, done });
+        let (kind, index, term, leaves) = (Kind::Bodies, index.0, term.0, None);
+        self.queue.push(Queued { kind, partition: id, index, term, chain, record, leaves, done });
         Ok(())
+    }
+
+    /// Takes bodies that are moved out of segment `leaves`. `false`: one of them is not needed, or not there, any more,
+    /// and none was taken.
+    pub(crate) fn move_bodies(
+        &mut self,
+        id: PartitionId,
+        (index, term): (LogIndex, Term),
+        record: Record,
+        leaves: u32,
+    ) -> Result<bool, Error> {
+        self.admit(&record, false)?;
+        let Some(partition) = self.partition_mut(id)? else { return Ok(false) };
+        let are_here = record.rows().all(|row| {
+            let slot = partition.bodies.get(MessageId { index, position: row.position });
+            slot.is_some_and(|slot| (slot.segment, slot.crc, slot.length()) == (leaves, row.crc, row.length))
+        });
+        if are_here {
+            partition.chain += 1;
+            let (kind, chain, index, term, leaves) = (Kind::Bodies, partition.chain, index.0, term.0, Some(leaves));
+            self.queue.push(Queued { kind, partition: id, index, term, chain, record, leaves, done: None });
+        }
+        Ok(are_here)
     }
 
     /// Changes a partition's marks and writes them.

@@ -63,7 +63,7 @@ impl Engine {
     fn put_dirty(&mut self) {
         for id in std::mem::take(&mut self.dirty) {
             // It cannot be too large: the notes were checked when they came.
-            if self.put_state(id, None).is_err() {
+            if !self.is_damaged(id) && self.put_state(id, None).is_err() {
                 self.dirty.insert(id);
             }
         }

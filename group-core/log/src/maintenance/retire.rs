@@ -19,7 +19,6 @@ impl Maintenance {
             engine.segments.remove(segment);
             engine.pool.spares.push_back(segment);
             engine.statistics.retired += 1;
-            engine.drop_removed_partitions();
         }
         Ok(worked)
     }
@@ -58,18 +57,4 @@ fn next_dead(engine: &mut Engine) -> Option<u32> {
             || segment.partitions.iter().any(|id| partitions.get(id).is_some_and(|found| found.damage.is_some()));
         (durable >= since && !is_kept).then_some(id)
     })
-}
-
-impl Engine {
-    /// Forgets removed partitions of which no segment has anything any more.
-    fn drop_removed_partitions(&mut self) {
-        let Self { partitions, segments, discarded, .. } = self;
-        partitions.retain(|id, partition| {
-            let is_needed = || {
-                segments.iter().any(|(_, segment)| segment.partitions.binary_search(id).is_ok())
-                    || discarded.iter().any(|(_, discarded)| discarded == id)
-            };
-            !partition.is_removed || partition.state_segment != 0 || is_needed()
-        });
-    }
 }

@@ -13,7 +13,11 @@ use crate::{
     Body, Error,
     disk::DiskFile,
     engine::{Engine, Segment, submit::Change},
-    format::{BLOCK_BYTES, DATA_OFFSET, HEADER_BYTES, Header, Kind, Place, length_u32, read_rows, round_up},
+    format::{
+        ALIGNMENT_BYTES, BLOCK_BYTES, DATA_OFFSET, HEADER_BYTES, Header, Kind, Place, ROW_BYTES, Record, Row,
+        length_u32, read_rows, round_up,
+    },
+    index::PENDING,
     limits::MAINTENANCE_BYTES_PER_STEP,
     names,
     window::Window,
@@ -82,110 +86,117 @@ impl Maintenance {
         let place = Place { segment: *segment, salt: *salt, offset: *offset };
         let Some(header) = Header::decode(window.bytes(*offset, HEADER_BYTES), place) else {
             // Padding, or something damaged that recovery has reported: nothing to move.
-            *offset = offset.saturating_add(length_u32(crate::format::ALIGNMENT_BYTES));
-            return Ok(crate::format::ALIGNMENT_BYTES);
+            *offset = offset.saturating_add(length_u32(ALIGNMENT_BYTES));
+            return Ok(ALIGNMENT_BYTES);
         };
         let size = if header.kind.is_record() {
             header.record_bytes()
         } else {
-            round_up(HEADER_BYTES + header.head_length as usize, crate::format::ALIGNMENT_BYTES)
+            round_up(HEADER_BYTES + header.head_length as usize, ALIGNMENT_BYTES)
         };
-        let mut cost = HEADER_BYTES;
+        let mut cost = BLOCK_BYTES / 16;
         if matches!(header.kind, Kind::Entry | Kind::Bodies) && header.body_count > 0 {
-            cost += self.move_bodies(rewriting, &header)?;
+            // What was forgotten between two looks is not asked for again.
+            while let Some(live) = self.live_bodies(rewriting, &header) {
+                let bodies = self.read_bodies(rewriting, &header, &live);
+                if let Some(size) = self.move_bodies(rewriting.segment, &header, &bodies)? {
+                    cost += size;
+                    break;
+                }
+            }
         }
         rewriting.offset = rewriting.offset.saturating_add(length_u32(size));
-        Ok(cost.max(BLOCK_BYTES / 16))
+        Ok(cost)
     }
 
-    fn move_bodies(&self, rewriting: &mut Rewriting, header: &Header) -> Result<usize, Error> {
-        let (index, partition) = (LogIndex(header.index), header.partition);
+    /// The bodies of a record that its partition still has here, with their places; `None`: there are none.
+    fn live_bodies(&self, rewriting: &mut Rewriting, header: &Header) -> Option<Vec<(Row, u32)>> {
         let table = rewriting.offset.saturating_add(length_u32(HEADER_BYTES));
-        let head = rewriting.window.bytes(table, header.body_count as usize * crate::format::ROW_BYTES);
-        let rows: Vec<_> = read_rows(head, header.body_count)
+        let head = rewriting.window.bytes(table, header.body_count as usize * ROW_BYTES);
+        let (index, segment) = (LogIndex(header.index), rewriting.segment);
+        let engine = self.inner.lock();
+        let partition = engine.partition(header.partition).ok()??;
+        let live: Vec<_> = read_rows(head, header.body_count)
             .map(|row| (row, row.place(rewriting.offset, header.head_length)))
+            .filter(|(row, offset)| {
+                let slot = partition.bodies.get(MessageId { index, position: row.position });
+                slot.is_some_and(|slot| (slot.segment, slot.offset, slot.crc) == (segment, *offset, row.crc))
+            })
             .collect();
-        let live: Vec<_> = {
-            let engine = self.inner.lock();
-            let Some(found) = engine.partitions.get(&partition) else { return Ok(0) };
-            let is_here = |position, offset| {
-                let slot = found.bodies.get(MessageId { index, position });
-                slot.is_some_and(|slot| (slot.segment, slot.offset) == (rewriting.segment, offset))
-            };
-            rows.into_iter().filter(|(row, offset)| is_here(row.position, *offset)).collect()
-        };
-        if live.is_empty() {
-            return Ok(0);
-        }
+        (!live.is_empty()).then_some(live)
+    }
+
+    fn read_bodies(&self, rewriting: &mut Rewriting, header: &Header, live: &[(Row, u32)]) -> Vec<Body> {
         let mut bodies = Vec::with_capacity(live.len());
         for (row, offset) in live {
-            let bytes = rewriting.window.bytes(offset, row.length as usize);
+            let bytes = rewriting.window.bytes(*offset, row.length as usize);
             if crc32c::crc32c(bytes) == row.crc {
                 bodies.push(Body::new(row.position, Bytes::copy_from_slice(bytes)));
             } else {
                 self.inner.lock().damage(crate::Damage {
-                    partition,
+                    partition: header.partition,
                     segment: rewriting.segment,
-                    offset,
-                    index: Some(index),
+                    offset: *offset,
+                    index: Some(LogIndex(header.index)),
                     position: Some(row.position),
                     what: "a body is damaged",
                 });
             }
         }
-        self.put(rewriting.segment, partition, (index, Term(header.term)), &bodies)
+        bodies
     }
 
-    fn put(
-        &self,
-        leaves: u32,
-        partition: PartitionId,
-        (index, term): (LogIndex, Term),
-        bodies: &[Body],
-    ) -> Result<usize, Error> {
-        let record = crate::format::Record::new(b"", bodies, usize::MAX)?;
+    /// Submits bodies at the end of the log. Their bytes there; `None`: not all of them are needed any more.
+    fn move_bodies(&self, leaves: u32, header: &Header, bodies: &[Body]) -> Result<Option<usize>, Error> {
+        let record = Record::new(b"", bodies, usize::MAX)?;
         let size = record.size_bytes();
         let mut engine = self.inner.lock();
-        match engine.put_bodies(partition, index, term, record, Some(leaves), None) {
+        let name = (LogIndex(header.index), Term(header.term));
+        match engine.move_bodies(header.partition, name, record, leaves) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
             // It keeps its segments.
-            Err(Error::Damaged(_)) => return Ok(size),
-            done => done?,
+            Err(Error::Damaged(_)) => return Ok(Some(0)),
+            Err(error) => return Err(error),
         }
         engine.statistics.rewritten_bytes += size as u64;
         self.inner.wake_writer(engine);
-        Ok(size)
+        Ok(Some(size))
     }
 
     /// Writes the marks again whose newest are in the segment. Whether there was room for all.
     fn move_states(&self, segment: u32) -> bool {
         let mut engine = self.inner.lock();
-        let moved: Vec<PartitionId> = engine
-            .partitions
-            .iter()
-            .filter(|(_, partition)| partition.state_segment == segment)
-            .map(|(id, _)| *id)
-            .collect();
-        for id in moved {
-            let is_elsewhere = engine
-                .segments
-                .iter()
-                .any(|(other, found)| other != segment && found.partitions.binary_search(&id).is_ok())
-                || engine.discarded.iter().any(|(_, discarded)| *discarded == id);
-            let is_removed = engine.partitions.get(&id).is_some_and(|partition| partition.is_removed);
-            if is_removed && !is_elsewhere {
-                // Nothing is left that it would have to make void.
-                engine.partitions.remove(&id);
-                engine.segments.move_state(segment, crate::index::PENDING);
-            } else if engine.change(id, Change::Refresh, None).is_err() {
-                return false;
-            }
-        }
-        if let Some(segment) = engine.segments.get_mut(segment) {
+        let partitions = engine.partitions.iter().filter(|(_, partition)| partition.state_segment == segment);
+        let moved: Vec<PartitionId> = partitions.map(|(id, _)| *id).collect();
+        let done = moved.into_iter().try_for_each(|id| move_state(&mut engine, id, segment));
+        if let (Ok(()), Some(segment)) = (&done, engine.segments.get_mut(segment)) {
             segment.is_rewritten = true;
         }
         self.inner.wake_writer(engine);
-        true
+        done.is_ok()
     }
+}
+
+fn move_state(engine: &mut Engine, id: PartitionId, segment: u32) -> Result<(), Error> {
+    let Some(partition) = engine.partitions.get(&id) else { return Ok(()) };
+    if partition.damage.is_some() {
+        // What is known of it may be wrong, and must not be written as if it were right.
+        return Ok(());
+    }
+    let is_elsewhere = || {
+        let mut others = engine.segments.iter().filter(|(other, _)| *other != segment);
+        others.any(|(_, found)| found.partitions.binary_search(&id).is_ok())
+            || engine.discarded.iter().any(|(_, discarded)| *discarded == id)
+    };
+    let is_last = partition.chain == partition.state_chain;
+    if partition.is_removed && is_last && !is_elsewhere() {
+        // Nothing is left that its removal would have to make void.
+        engine.partitions.remove(&id);
+        engine.segments.move_state(segment, PENDING);
+        return Ok(());
+    }
+    engine.change(id, Change::Refresh, None)
 }
 
 /// The segment of which least is needed, if that is little enough.

@@ -123,12 +123,10 @@ impl Doubts {
         }
     }
 
-    /// All findings, in order; and per partition the first one that matters, as `state_chain` says which of its records
-    /// was its newest state.
+    /// All findings, in order; and per partition the first one that matters.
     pub(super) fn finish(
         mut self,
         partitions: &BTreeMap<PartitionId, Partition>,
-        state_chain: impl Fn(PartitionId) -> u64,
     ) -> (Vec<Damage>, BTreeMap<PartitionId, Damage>) {
         for tracker in std::mem::take(&mut self.trackers).into_values() {
             if let Some(damage) = tracker.suspicion {
@@ -143,11 +141,12 @@ impl Doubts {
         }
         let mut fatal = BTreeMap::new();
         for (condition, damage) in &self.damages {
-            let purged = partitions.get(&damage.partition).and_then(|partition| partition.purged.as_ref());
+            let partition = partitions.get(&damage.partition);
+            let purged = partition.and_then(|partition| partition.purged.as_ref());
             let matters = match condition {
                 Condition::Always => true,
                 Condition::Unpurged(index) => purged.is_none_or(|purged| purged.index < *index),
-                Condition::NewestState(chain) => state_chain(damage.partition) < *chain,
+                Condition::NewestState(chain) => partition.is_none_or(|partition| partition.state_chain < *chain),
                 Condition::WhenNeeded => false,
             };
             if matters {

@@ -21,8 +21,6 @@ use crate::{
 pub(crate) struct Replay<'a> {
     engine: &'a mut Engine,
     doubts: Doubts,
-    /// The number of each partition's newest state.
-    state_chains: BTreeMap<PartitionId, u64>,
     lost_segments: Vec<u32>,
     unattributed: Vec<(u32, u32)>,
     /// Entries in front of a gap, oldest first: whatever comes behind it may still be truncated, or the gap purged.
@@ -38,7 +36,6 @@ impl<'a> Replay<'a> {
         Self {
             engine,
             doubts: Doubts::default(),
-            state_chains: BTreeMap::new(),
             lost_segments: Vec::new(),
             unattributed: Vec::new(),
             runs: BTreeMap::new(),
@@ -140,16 +137,13 @@ impl<'a> Replay<'a> {
 
     /// What was found, with all that is damaged.
     pub(crate) fn finish(self) -> Recovery {
-        let Self {
-            engine, mut doubts, state_chains, lost_segments, mut unattributed, runs, records, size_bytes, ..
-        } = self;
+        let Self { engine, mut doubts, lost_segments, mut unattributed, runs, records, size_bytes, .. } = self;
         for (id, runs) in runs {
             if let Some(partition) = engine.partitions.get(&id) {
                 end_runs(id, partition, runs, &mut engine.segments, &mut doubts);
             }
         }
-        let state_chain = |id| state_chains.get(&id).copied().unwrap_or_default();
-        let (mut damages, mut fatal) = doubts.finish(&engine.partitions, state_chain);
+        let (mut damages, mut fatal) = doubts.finish(&engine.partitions);
         for segment in lost_segments {
             unattributed.push((segment, 0));
             for partition in engine.partitions.keys() {
@@ -161,6 +155,10 @@ impl<'a> Replay<'a> {
         }
         for damage in fatal.into_values() {
             engine.partitions.entry(damage.partition).or_default();
+            // So that the place is not used again, and the same is found at the next start.
+            if let Some(segment) = engine.segments.get_mut(damage.segment) {
+                segment.note(damage.partition);
+            }
             engine.damage(damage);
         }
         let partitions = engine.partitions.iter().filter(|(_, partition)| !partition.is_removed);
@@ -220,8 +218,7 @@ impl<'a> Replay<'a> {
         let Engine { partitions, segments, .. } = &mut *self.engine;
         let Some(partition) = partitions.get_mut(&id) else { return };
         segments.move_state(partition.state_segment, segment);
-        partition.state_segment = segment;
-        self.state_chains.insert(id, chain);
+        (partition.state_segment, partition.state_chain) = (segment, chain);
         let runs = self.runs.entry(id).or_default();
         if state.is_removed {
             truncate(partition, runs, LogIndex(0), segments);

@@ -13,6 +13,8 @@ pub(crate) struct Scanned {
     pub(crate) end: u32,
     /// A mark says so.
     pub(crate) is_ended: bool,
+    /// Where its last batch begins.
+    pub(crate) last_batch: u32,
     /// Something behind the end was torn.
     pub(crate) is_torn: bool,
     /// Of its last mark.
@@ -31,13 +33,15 @@ pub(crate) struct Scan {
     /// Of the last mark.
     number: u64,
     is_first: bool,
+    last_batch: u32,
     previous: Vec<ChainEnd>,
 }
 
 impl Scan {
     /// A scan of the segment that comes after mark `number`.
     pub(crate) fn new(window: Window, segment: u32, salt: u32, number: u64) -> Self {
-        Self { window, segment, salt, at: DATA_OFFSET, number, is_first: true, previous: Vec::new() }
+        let (at, last_batch) = (DATA_OFFSET, DATA_OFFSET);
+        Self { window, segment, salt, at, number, is_first: true, last_batch, previous: Vec::new() }
     }
 
     /// The number of the first mark; `None`: there is none.
@@ -110,7 +114,7 @@ impl Scan {
         replay.check_ends(self.segment, start, &mark.own, true);
         self.previous = mark.own;
         self.number = mark.number;
-        self.at = next;
+        (self.last_batch, self.at) = (start, next);
         true
     }
 
@@ -179,6 +183,7 @@ impl Scan {
     }
 
     fn finish(self, is_ended: bool, is_torn: bool) -> Scanned {
-        Scanned { end: self.at, is_ended, is_torn, number: self.number, previous: self.previous }
+        let Self { at: end, last_batch, number, previous, .. } = self;
+        Scanned { end, is_ended, last_batch, is_torn, number, previous }
     }
 }

@@ -71,7 +71,7 @@ impl Wal {
     ) -> Result<(), Error> {
         let record = Record::new(b"", bodies, self.inner.options.record_bytes_max())?;
         let mut engine = self.inner.lock();
-        engine.put_bodies(partition, index, term, record, None, done)?;
+        engine.put_bodies(partition, (index, term), record, done)?;
         self.inner.wake_writer(engine);
         Ok(())
     }

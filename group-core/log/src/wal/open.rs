@@ -1,17 +1,18 @@
 //! Opening the log: recovery, ending what a crash left open, and files to go on with.
 
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{collections::VecDeque, io, ops::Range, sync::Arc};
 
 use super::Wal;
 use crate::{
     Error, Maintenance, Options, Recovery, Writer,
-    disk::{Disk, fill_with_zeros, is_full},
+    disk::{Disk, DiskFile, fill_with_zeros, is_full, read_exact, write_all},
     engine::{Engine, Pool, Ready},
     files,
     format::{BLOCK_BYTES, Kind, Mark, Place},
     inner::Inner,
     names::{self, FileKind},
-    recovery, snapshot,
+    recovery::{self, Last},
+    snapshot,
     writer::{Current, make, write_end},
 };
 
@@ -36,6 +37,8 @@ impl Wal {
     /// It is another's, cannot be read at all, or there is no room for anything.
     pub fn open(options: Options, disk: Arc<dyn Disk>) -> Result<Opened, Error> {
         options.check()?;
+        // What is seen in the directory may not be on the disk yet, when the process before was killed.
+        disk.sync_directory().map_err(|error| Error::io("the log's directory", &error))?;
         let names = disk.list().map_err(|error| Error::io("the log's directory", &error))?;
         let found: Vec<FileKind> = names.iter().filter_map(|name| names::kind_of(name)).collect();
         let mut engine = Engine::new(&options);
@@ -43,7 +46,9 @@ impl Wal {
             numbers(&found, |kind| if let FileKind::Segment(number) = kind { Some(number) } else { None });
         let mut tail = recovery::recover(&*disk, &options, &segments, &mut engine)?;
         snapshot::load(&*disk, options.identity, &found, &mut engine)?;
-        prepare_pool(&*disk, &options, &found, &tail.unused, &mut engine.pool)?;
+        // Mixed with what every run changes: a number that a removed file had never comes with the same salt again.
+        let seed = options.seed ^ tail.number.rotate_left(32);
+        prepare_pool(&*disk, &options, &found, (&tail.unused, seed), &mut engine.pool)?;
         let first = match take_first(&*disk, &options, &mut engine.pool) {
             Err(Error::DiskFull) => {
                 engine.pool.is_full = true;
@@ -51,7 +56,7 @@ impl Wal {
             }
             first => {
                 let first = Current::new(first?);
-                end_open_segment(&mut tail)?;
+                end_last_segment(&mut tail)?;
                 first
             }
         };
@@ -67,19 +72,36 @@ fn numbers(found: &[FileKind], of: impl Fn(FileKind) -> Option<u32>) -> Vec<u32>
 }
 
 /// Ends the segment that was written last, so that whatever is torn behind its end is never looked at again.
-fn end_open_segment(tail: &mut recovery::Tail) -> Result<(), Error> {
-    let Some((scanned, segment, salt, file)) = tail.open.take() else { return Ok(()) };
-    tail.number += 1;
+fn end_last_segment(tail: &mut recovery::Tail) -> Result<(), Error> {
+    let Some(Last { scanned, segment, salt, file }) = tail.last.take() else { return Ok(()) };
+    if !scanned.is_ended {
+        tail.number += 1;
+    }
     let (extent, previous) = (scanned.end, scanned.previous);
     let end = Mark { kind: Kind::End, number: tail.number, extent, own: Vec::new(), previous };
-    let place = Place { segment, salt, offset: extent };
-    write_end(&*file, &end, place).map_err(|error| Error::io(&names::segment(segment), &error))
+    write_again(&*file, scanned.last_batch..extent)
+        .and_then(|()| write_end(&*file, &end, Place { segment, salt, offset: extent }))
+        .map_err(|error| Error::io(&names::segment(segment), &error))
+}
+
+/// Writes what is there once more. The last batch may have been read from the operating system's cache only: when the
+/// process was killed before its sync, or the sync failed. Written again and synced, it is known to be on the disk.
+fn write_again(file: &dyn DiskFile, range: Range<u32>) -> io::Result<()> {
+    let mut buffer = vec![0; BLOCK_BYTES];
+    for at in range.step_by(BLOCK_BYTES) {
+        // What cannot be read is damaged, and stays so.
+        if read_exact(file, at.into(), &mut buffer).is_ok() {
+            write_all(file, at.into(), &mut [io::IoSlice::new(&buffer)])?;
+        }
+    }
+    Ok(())
 }
 
 /// On a full disk: makes the rest of the segment that was written last as if it had never been written, and goes on
 /// there.
 fn go_on_in_tail(tail: &mut recovery::Tail, engine: &mut Engine) -> Result<Current, Error> {
-    let Some((scanned, segment, salt, file)) = tail.open.take() else { return Err(Error::DiskFull) };
+    let last = tail.last.take().filter(|last| !last.scanned.is_ended);
+    let Some(Last { scanned, segment, salt, file }) = last else { return Err(Error::DiskFull) };
     let (offset, previous) = (scanned.end, scanned.previous);
     let Some(found) = engine.segments.get_mut(segment) else { return Err(Error::DiskFull) };
     let size_bytes = found.size_bytes;
@@ -87,7 +109,8 @@ fn go_on_in_tail(tail: &mut recovery::Tail, engine: &mut Engine) -> Result<Curre
     if current.room_bytes() < BLOCK_BYTES {
         return Err(Error::DiskFull);
     }
-    fill_with_zeros(&*file, offset.into()..size_bytes.into())
+    write_again(&*file, scanned.last_batch..offset)
+        .and_then(|()| fill_with_zeros(&*file, offset.into()..size_bytes.into()))
         .and_then(|()| file.sync_data())
         .map_err(|error| Error::io(&names::segment(segment), &error))?;
     found.is_closed = false;
@@ -100,14 +123,14 @@ fn prepare_pool(
     disk: &dyn Disk,
     options: &Options,
     found: &[FileKind],
-    unused: &[u32],
+    (unused, seed): (&[u32], u64),
     pool: &mut Pool,
 ) -> Result<(), Error> {
     let all = numbers(found, |kind| match kind {
         FileKind::Segment(number) | FileKind::Spare(number) => Some(number),
         _ => None,
     });
-    pool.begin(all.iter().max().map_or(1, |last| last.saturating_add(1)), options.seed);
+    pool.begin(all.iter().max().map_or(1, |last| last.saturating_add(1)), seed);
     pool.has_ballast = found.contains(&FileKind::Ballast);
     let mut spares: VecDeque<u32> =
         numbers(found, |kind| if let FileKind::Spare(number) = kind { Some(number) } else { None }).into();

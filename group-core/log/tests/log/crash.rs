@@ -83,6 +83,10 @@ fn at_every_point_nothing_confirmed_is_lost() {
                 // An error only says that the machine is down.
                 drop(run(&mut world));
             }
+            if down_at % 2 == 1 {
+                // The process dies before the machine does.
+                world.kill();
+            }
             world.crash(plan);
             // It goes on as if nothing had happened, and a second crash at once changes nothing.
             world.append(1, 99, &[0], Vec::new()).unwrap();

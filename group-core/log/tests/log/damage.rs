@@ -82,9 +82,9 @@ fn any_flipped_bit_is_found_and_hurts_one_partition_at_most() {
             let damaged = check(&opened, &expected);
             assert!(damaged.len() <= 1, "{name} bit {bit}: {damaged:?}");
             if damaged.is_empty() {
-                harmless += 1
+                harmless += 1;
             } else {
-                hurt += 1
+                hurt += 1;
             }
             for damage in &opened.recovery.damages {
                 assert!(damaged.is_empty() || damaged.contains(&damage.partition), "{damage}");

@@ -70,10 +70,14 @@ pub(crate) fn body_bytes(partition: PartitionId, index: u64, position: u32, salt
     let mut state = salt ^ (u64::from(partition.0) << 48) ^ (index << 20) ^ u64::from(position);
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        u8::try_from(state >> 56).unwrap()
+        state
     };
-    let length = usize::from(next()) * 8;
-    std::iter::repeat_with(next).take(length).collect()
+    let words = next() >> 56;
+    let mut bytes = Vec::new();
+    for _ in 0..words {
+        bytes.extend_from_slice(&next().to_le_bytes());
+    }
+    bytes.into()
 }
 
 pub(crate) fn bodies(partition: PartitionId, index: u64, entry: &ModelEntry) -> Vec<Body> {

@@ -16,7 +16,7 @@ fn message(index: u64, position: u32) -> MessageId {
 fn fill(world: &mut World, entries: u64) {
     for _ in 0..entries {
         let index = world.next_index(ONE);
-        let forgets = if index > 1 && (index - 1) % 50 != 0 {
+        let forgets = if index > 1 && !(index - 1).is_multiple_of(50) {
             vec![message(index - 1, 0), message(index - 1, 1)]
         } else {
             vec![]
@@ -275,9 +275,9 @@ fn snapshots_write_only_what_changed_and_keep_few_files() {
         let meta = SnapshotMeta { last: LogIndex(round + 1), term: Term(1), note: Bytes::new() };
         let mut writer = wal.write_snapshot(wal.capture(ONE).unwrap(), meta).unwrap();
         if round == 0 {
-            writer.put(1, &large).unwrap()
+            writer.put(1, &large).unwrap();
         } else {
-            writer.keep(1).unwrap()
+            writer.keep(1).unwrap();
         }
         for key in 2..6 {
             if round == 0 || key == 2 + round % 4 {

@@ -245,6 +245,13 @@ impl World {
         self.reopen()
     }
 
+    /// The process is killed, and started again; the machine stays up.
+    pub(crate) fn kill(&mut self) -> Recovery {
+        self.opened = None;
+        self.disk = self.disk.kill();
+        self.reopen()
+    }
+
     /// Opens the log as it is on the disk, and checks it.
     pub(crate) fn reopen(&mut self) -> Recovery {
         let opened = Wal::open(options(), Arc::new(self.disk.clone()) as Arc<dyn Disk>).expect("it opens");

@@ -7,7 +7,7 @@
 //!     12 delivery-mode   u8   8 expiration      s    4 user-id     s     0 more flags follow (never, in class basic)
 //! ```
 //! A message keeps its header block verbatim; this module reads it in place ([`View`]), gives members of other protocols
-//! the neutral view ([`neutral`]), and writes a block for messages that came from another protocol ([`encode`]).
+//! the neutral view ([`neutral()`]), and writes a block for messages that came from another protocol ([`encode()`]).
 
 mod encode;
 mod neutral;

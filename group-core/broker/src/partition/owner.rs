@@ -146,7 +146,7 @@ impl Owner {
         }
         match &command {
             Command::Enqueue { groups, .. } | Command::EnqueueOnce { groups, .. } => {
-                self.tally.enqueued += groups.len() as u64
+                self.tally.enqueued += groups.len() as u64;
             }
             Command::Settle { deliveries, .. } => self.tally.settled += deliveries.len() as u64,
             _ => {}

@@ -1,9 +1,9 @@
 //! A connection with several members is lost: all stop before anything goes back.
 use braid_broker::{Answer, OnLoss};
-use braid_machine::{Command, Credit, GroupConfig, PublishIdentity};
+use braid_machine::{Credit, GroupConfig};
 use braid_types::{GroupId, Outcome, Protocol};
 
-use crate::scene::{Client, GROUP, RELEASED, Scene, Seen, UNLIMITED, again, enqueue, fresh};
+use crate::scene::{GROUP, RELEASED, Scene, UNLIMITED, again, enqueue, fresh};
 
 #[tokio::test]
 async fn a_loss_noticed_after_a_takeover_leaves_the_session_alone() {

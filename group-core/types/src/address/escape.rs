@@ -4,7 +4,7 @@
 //! Pure functions over one level. Never sees a separator; never allocates for a level without a `%` that the notation
 //! can hold.
 //!
-//! Write `g` for [`escape`]: `%` becomes `%25`, whatever the notation cannot hold becomes `%XX` (upper-case hex), an empty
+//! Write `g` for `escape`: `%` becomes `%25`, whatever the notation cannot hold becomes `%XX` (upper-case hex), an empty
 //! level becomes `%`. Invariants: (1) `unescape(g(x)) == x` for every `x`; (2) `g(x)` can always be held. The mapping of
 //! [`super::notation`] is built from `g` so that it is a bijection: the texts `g(x)`, `g(g(x))`, ... of a level `x` that
 //! cannot be held ([`Standing::Escaped`]) are shifted by one, and every other text stays free.

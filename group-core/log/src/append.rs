@@ -10,7 +10,7 @@ use crate::Error;
 pub type Callback = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 /// A body that an entry brings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Body {
     /// The command in the entry that it belongs to. With partition and index it names the body for ever.
     pub position: u32,
@@ -52,6 +52,13 @@ pub struct Append {
     pub is_promised: bool,
     /// Called when the entry, and with it all before it, is on disk. Of several entries the last one's is enough.
     pub done: Option<Callback>,
+}
+
+impl std::fmt::Debug for Body {
+    /// Its size: what clients sent is not for everybody.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Body({}: {} bytes)", self.position, self.size_bytes())
+    }
 }
 
 impl std::fmt::Debug for Append {

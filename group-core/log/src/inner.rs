@@ -1,19 +1,25 @@
 //! What the handles of one log have in common: the disk, the options, and the engine behind its lock.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::{Callback, Error, Options, disk::Disk, engine::Engine};
 
 /// See the file's head.
-#[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: Options,
     engine: Mutex<Engine>,
     writer: Condvar,
     maintenance: Condvar,
+}
+
+impl fmt::Debug for Inner {
+    /// Without what is in the log, which is large, and not for everybody.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("disk", &self.disk).field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 impl Inner {

@@ -92,3 +92,6 @@ pub(crate) const SLOTS_PER_CHUNK_MAX: usize = 256;
 
 /// Bytes that recovery reads at a time.
 pub(crate) const WINDOW_BYTES: usize = 1024 * 1024;
+
+/// Written records that are taken note of under one hold of the lock: some 2,000 bodies, a few tens of microseconds.
+pub(crate) const RECORDS_PER_LOCK: usize = 32;

@@ -18,6 +18,7 @@ use crate::{
     engine::{Ready, Take, complete::Written},
     format::{BLOCK_BYTES, ChainEnd, DATA_OFFSET, END_BYTES, Kind, MARK_BYTES_MAX, Mark, Place, length_u32, round_up},
     inner::Inner,
+    limits::RECORDS_PER_LOCK,
     names,
 };
 
@@ -147,13 +148,17 @@ impl Writer {
 
     /// Takes note of what is on disk, and tells all who waited for it.
     fn complete(&mut self, batch: Vec<Written>) {
-        let callbacks = {
+        let mut callbacks = Vec::with_capacity(batch.len());
+        let mut rest = batch.into_iter().peekable();
+        while rest.peek().is_some() {
+            // Some at a time: who appends meanwhile does not wait for all of a large batch.
             let mut engine = self.inner.lock();
-            let callbacks = engine.complete(self.current.segment, batch);
-            engine.statistics.batches += 1;
-            self.publish(&mut engine);
-            callbacks
-        };
+            engine.complete(self.current.segment, rest.by_ref().take(RECORDS_PER_LOCK), &mut callbacks);
+            if rest.peek().is_none() {
+                engine.statistics.batches += 1;
+                self.publish(&mut engine);
+            }
+        }
         for done in callbacks {
             done(Ok(()));
         }

@@ -43,7 +43,8 @@ impl<M: Hosted> std::fmt::Debug for Replica<M> {
 
 impl<M: Hosted> Replica<M> {
     /// Starts a replica: opens its file (or makes it), and gives the handle when the state of the last run is there
-    /// again and proposals are taken. `sink` gets the effects of what is applied from then on.
+    /// again and proposals are taken. `sink` gets the effects of what is applied from then on, before anybody can see the
+    /// change; it is called under the state's lock and must not read the state.
     ///
     /// # Errors
     /// The file is damaged, lost, in use or another's; then nothing was changed in it. Or the start did not succeed in

@@ -36,8 +36,8 @@ pub struct Meta {
 
 impl Meta {
     /// Opens the catalog of a data directory, or begins one. `sink` gets the effects of what is committed from then on,
-    /// in order, each before its proposer gets the reply; what it needs of the time before, it reads from
-    /// [`Meta::catalog`]. Then the owner calls [`Meta::node_started`].
+    /// in order, each before anybody can see the change; it is called under the catalog's lock and must not read it. What
+    /// was there before, the owner reads from [`Meta::catalog`]; then it calls [`Meta::node_started`].
     ///
     /// # Errors
     /// The directory is damaged, incomplete, in use, or another node's; then nothing was changed in it.

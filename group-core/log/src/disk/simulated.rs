@@ -3,7 +3,8 @@
 //! It keeps apart what is synced and what is not: a crash loses any part of the rest, sector by sector, and any number
 //! of the last changes of the directory. Everything is deterministic. Copies of a disk have their bytes in common until
 //! one of them changes.
-#![allow(clippy::rc_buffer, reason = "changed in place while they are nobody else's")]
+
+mod content;
 
 use std::{
     collections::BTreeMap,
@@ -13,10 +14,8 @@ use std::{
 
 use parking_lot::{Mutex, MutexGuard};
 
+use self::content::{Content, Random, SECTOR_BYTES};
 use super::{Disk, DiskFile};
-
-/// What a disk writes or loses as a whole.
-const SECTOR_BYTES: usize = 512;
 
 /// What a call does instead of what it should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,24 +37,6 @@ pub enum CrashPlan {
     KeepAll,
     /// Each sector of each write, and the changes of the directory up to some point, as this seed says.
     Random(u64),
-}
-
-#[derive(Clone, Debug, Default)]
-struct Content {
-    /// As the programs see it.
-    visible: Arc<Vec<u8>>,
-    /// As it is after a crash that loses all.
-    durable: Arc<Vec<u8>>,
-    /// Writes since the last sync: offset and length; and new sizes.
-    unsynced: Vec<Unsynced>,
-    /// Room that was asked for, beyond what is written.
-    allocated: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Unsynced {
-    Write(usize, Vec<u8>),
-    Size(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -262,105 +243,6 @@ impl Change {
     }
 }
 
-impl Content {
-    fn after_crash(&self, random: &mut Random) -> Self {
-        let mut durable = Arc::clone(&self.durable);
-        for change in &self.unsynced {
-            let bytes = Arc::make_mut(&mut durable);
-            match change {
-                Unsynced::Size(size) if random.keeps() => *bytes = resized(bytes, *size),
-                Unsynced::Size(_) => {}
-                Unsynced::Write(offset, written) => keep_sectors(bytes, *offset, written, random),
-            }
-        }
-        Self { visible: Arc::clone(&durable), allocated: durable.len(), durable, unsynced: Vec::new() }
-    }
-
-    fn put(&mut self, offset: usize, bytes: &[u8]) {
-        put(Arc::make_mut(&mut self.visible), offset, bytes);
-        self.allocated = self.allocated.max(self.visible.len());
-        self.unsynced.push(Unsynced::Write(offset, bytes.to_vec()));
-    }
-
-    fn sync(&mut self) {
-        let durable = Arc::make_mut(&mut self.durable);
-        for change in self.unsynced.drain(..) {
-            match change {
-                Unsynced::Size(size) => *durable = resized(durable, size),
-                Unsynced::Write(offset, bytes) => put(durable, offset, &bytes),
-            }
-        }
-    }
-}
-
-/// The same, longer or shorter. (`Vec::resize` is slow without optimisation, and this is for tests.)
-fn resized(bytes: &[u8], size: usize) -> Vec<u8> {
-    let mut resized = vec![0; size];
-    let kept = bytes.len().min(size);
-    if let (Some(target), Some(source)) = (resized.get_mut(..kept), bytes.get(..kept)) {
-        target.copy_from_slice(source);
-    }
-    resized
-}
-
-fn put(target: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
-    let end = offset + bytes.len();
-    if target.len() < end {
-        *target = resized(target, end);
-    }
-    if let Some(place) = target.get_mut(offset..end) {
-        place.copy_from_slice(bytes);
-    }
-}
-
-fn keep_sectors(target: &mut Vec<u8>, offset: usize, written: &[u8], random: &mut Random) {
-    let mut at = 0;
-    while at < written.len() {
-        let upto = (SECTOR_BYTES - (offset + at) % SECTOR_BYTES).min(written.len() - at);
-        if random.keeps() {
-            put(target, offset + at, written.get(at..at + upto).unwrap_or_default());
-        }
-        at += upto;
-    }
-}
-
-/// What a crash keeps.
-struct Random {
-    plan: CrashPlan,
-    state: u64,
-}
-
-impl Random {
-    fn new(plan: CrashPlan) -> Self {
-        let state = if let CrashPlan::Random(seed) = plan { seed } else { 0 };
-        Self { plan, state }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn keeps(&mut self) -> bool {
-        match self.plan {
-            CrashPlan::LoseAll => false,
-            CrashPlan::KeepAll => true,
-            CrashPlan::Random(_) => self.next().is_multiple_of(2),
-        }
-    }
-
-    fn upto(&mut self, count: usize) -> usize {
-        match self.plan {
-            CrashPlan::LoseAll => 0,
-            CrashPlan::KeepAll => count,
-            CrashPlan::Random(_) => usize::try_from(self.next() % (count as u64 + 1)).unwrap_or(0),
-        }
-    }
-}
-
 impl Disk for SimulatedDisk {
     fn list(&self) -> io::Result<Vec<String>> {
         Ok(self.names())
@@ -420,9 +302,7 @@ impl DiskFile for SimulatedFile {
             return Err(io::ErrorKind::StorageFull.into());
         }
         if let Some(content) = state.files.get_mut(self.file) {
-            content.visible = Arc::new(resized(&content.visible, size));
-            content.allocated = size;
-            content.unsynced.push(Unsynced::Size(size));
+            content.allocate(size);
         }
         Ok(())
     }
@@ -471,8 +351,7 @@ impl DiskFile for SimulatedFile {
         state.syncs += 1;
         if let Some(content) = state.files.get_mut(self.file) {
             if fault == Some(Fault::Error) {
-                // As operating systems do: it is still read, but nobody will ever write it to the disk.
-                content.unsynced.clear();
+                content.lose_unsynced();
                 return Err(io::Error::other("simulated error"));
             }
             content.sync();

@@ -17,9 +17,13 @@ pub(crate) struct Written {
 }
 
 impl Engine {
-    /// Takes note that all of `batch` is on disk, in `segment`. Gives the callbacks, to be run without the lock.
-    pub(crate) fn complete(&mut self, segment: u32, batch: Vec<Written>) -> Vec<Callback> {
-        let mut callbacks = Vec::with_capacity(batch.len());
+    /// Takes note that all of `batch` is on disk, in `segment`. Adds the callbacks, to be run without the lock.
+    pub(crate) fn complete(
+        &mut self,
+        segment: u32,
+        batch: impl Iterator<Item = Written>,
+        callbacks: &mut Vec<Callback>,
+    ) {
         for Written { mut queued, offset } in batch {
             self.queue.durable += 1;
             self.statistics.records += 1;
@@ -36,7 +40,6 @@ impl Engine {
             callbacks.extend(queued.done.take());
         }
         self.evict();
-        callbacks
     }
 
     fn place_entry(&mut self, queued: &Queued, segment: u32, offset: u32) {

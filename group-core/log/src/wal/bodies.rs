@@ -33,6 +33,16 @@ impl Wal {
         self.bodies(partition, &[message]).pop().unwrap_or(Err(Error::Gone { partition, message }))
     }
 
+    /// One body, if its entry is in memory. Never waits for IO.
+    ///
+    /// # Errors
+    /// The partition is out of service.
+    pub fn recent_body(&self, partition: PartitionId, message: MessageId) -> Result<Option<Bytes>, Error> {
+        let engine = self.inner.lock();
+        let record = engine.partition(partition)?.and_then(|found| found.recent_of(message.index));
+        Ok(record.and_then(|record| record.body(message.position)))
+    }
+
     /// Bodies, in the order in which they are asked for; each for itself as [`Wal::body`]. Neighbours on the disk are
     /// read together, so asking for many at a time is much cheaper when they are not recent.
     pub fn bodies(&self, partition: PartitionId, messages: &[MessageId]) -> Vec<Result<Bytes, Error>> {

@@ -26,7 +26,7 @@ pub enum Content {
 }
 
 /// An entry that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its index.
     pub index: LogIndex,
@@ -36,6 +36,14 @@ pub struct Entry {
     pub payload: Bytes,
     /// Its bodies, each in one piece; none when only heads were asked for.
     pub bodies: Vec<Body>,
+}
+
+impl std::fmt::Debug for Entry {
+    /// Its sizes: what clients sent is not for everybody.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { index, term, payload, bodies } = self;
+        write!(f, "Entry({} in term {}: {} bytes, {bodies:?})", index.0, term.0, payload.len())
+    }
 }
 
 /// A segment to read from. While it is held, the segment's file is not used for anything else.
@@ -74,6 +82,25 @@ impl Wal {
             });
         }
         Ok(entries)
+    }
+
+    /// The same, if all of them are in memory; `None`: they must be read from the disk. Never waits for IO.
+    ///
+    /// # Errors
+    /// The partition is out of service.
+    pub fn recent_entries(
+        &self,
+        partition: PartitionId,
+        range: Range<LogIndex>,
+        max_bytes: usize,
+        content: Content,
+    ) -> Result<Option<Vec<Entry>>, Error> {
+        let found = self.locate(partition, range, max_bytes, content)?;
+        let entries = found.into_iter().map(|(index, term, found)| match found {
+            Found::Memory(record) => Some(from_memory(index, term, &record, content)),
+            Found::Disk(..) => None,
+        });
+        Ok(entries.collect())
     }
 
     fn locate(

@@ -52,6 +52,9 @@ fn an_entry_can_be_read_before_it_is_written_and_after_it_left_memory() {
         assert_eq!((full.len(), &full[0].payload[..], &full[0].bodies[0].bytes[..]), (1, &b"first"[..], &b"body"[..]));
         assert_eq!(read(Content::Heads)[0].bodies, []);
         assert_eq!(wal.body(ONE, message).unwrap(), "body");
+        let recent = wal.recent_entries(ONE, LogIndex(0)..LogIndex(9), usize::MAX, Content::Full).unwrap();
+        assert_eq!(recent.is_some(), round == 0);
+        assert_eq!(wal.recent_body(ONE, message).unwrap().is_some(), round == 0);
         if round == 0 {
             world.write();
             // More than the cache holds.

@@ -81,24 +81,33 @@ async fn a_log_of_another_version_is_not_guessed_at() {
     assert_eq!(newer.read().0, 1, "and nothing was lost by trying");
 }
 
-#[tokio::test]
-async fn a_sink_may_read_the_state() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_sees_a_change_finds_its_effects_handed_on() {
     let directory = tempfile::tempdir().unwrap();
-    let slot: Arc<std::sync::OnceLock<Arc<Replica<Ledger>>>> = Arc::default();
-    let seen = Arc::new(AtomicU64::new(0));
+    let handed_on = Arc::new(AtomicU64::new(0));
     let sink = {
-        let (slot, seen) = (Arc::clone(&slot), Arc::clone(&seen));
-        Box::new(move |number: &u64| {
-            let replica = slot.get().unwrap();
-            assert!(replica.read().numbers.contains(number));
-            seen.fetch_add(1, Ordering::Relaxed);
+        let handed_on = Arc::clone(&handed_on);
+        Box::new(move |_: &u64| {
+            handed_on.fetch_add(1, Ordering::SeqCst);
         })
     };
-    let replica = Arc::new(Replica::open(options(directory.path()), sink).await.unwrap());
-    slot.set(Arc::clone(&replica)).unwrap();
-    for number in 0..10 {
+    let replica = Arc::new(Replica::<Ledger>::open(options(directory.path()), sink).await.unwrap());
+    let watcher = {
+        let (replica, handed_on) = (Arc::clone(&replica), Arc::clone(&handed_on));
+        tokio::task::spawn_blocking(move || {
+            loop {
+                let seen = replica.read().numbers.len() as u64;
+                assert!(handed_on.load(Ordering::SeqCst) >= seen, "a change was seen before its effect");
+                if seen == 100 {
+                    return;
+                }
+            }
+        })
+    };
+    for number in 0..100 {
         replica.propose(note(number)).await.unwrap();
     }
-    assert_eq!(seen.load(Ordering::Relaxed), 10);
+    watcher.await.unwrap();
+    assert_eq!(handed_on.load(Ordering::SeqCst), 100);
     replica.shutdown().await.unwrap();
 }

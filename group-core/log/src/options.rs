@@ -64,6 +64,11 @@ impl Options {
         if self.ready_segments == 0 {
             return Err(Error::InvalidOption("ready_segments"));
         }
+        // When the disk turns out to be full, everything that may wait then must still fit.
+        let usable = self.room_bytes().saturating_sub(self.record_bytes_max());
+        if self.reserve_segments.saturating_mul(usable) < self.queue_bytes_max.saturating_mul(2) {
+            return Err(Error::InvalidOption("reserve_segments"));
+        }
         Ok(())
     }
 }

@@ -40,6 +40,10 @@ impl Engine {
             head_length: record.head_length,
             body_length: record.body_length,
         };
+        if partition.bodies.last_from(index).is_some() {
+            // Of a life or a snapshot that never came to anything.
+            partition.drop_bodies_of(index, &mut self.segments);
+        }
         partition.push(index, term, slot, record.rows());
         self.recent_bytes += record.size_bytes();
         partition.recent.push_back(Recent { index, chain, record: record.clone() });

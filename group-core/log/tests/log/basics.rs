@@ -203,6 +203,8 @@ fn a_foreign_log_and_bad_options_are_refused() {
     drop(opened);
     let other = Options { identity: 8, ..options() };
     assert!(matches!(Wal::open(other, disk.clone()), Err(Error::NotOurs { .. })));
+    let bad = Options { reserve_segments: 1, ..options() };
+    assert_eq!(Wal::open(bad, disk.clone()).unwrap_err(), Error::InvalidOption("reserve_segments"));
     for segment_bytes in [0, 100_000, u32::MAX] {
         let bad = Options { segment_bytes, ..options() };
         assert_eq!(Wal::open(bad, disk.clone()).unwrap_err(), Error::InvalidOption("segment_bytes"));

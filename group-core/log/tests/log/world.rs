@@ -22,10 +22,10 @@ pub(crate) fn options() -> Options {
     Options {
         segment_bytes: 96 * 1024,
         ready_segments: 1,
-        reserve_segments: 1,
+        reserve_segments: 2,
         ballast_bytes: 16 * 1024,
         cache_bytes: 16 * 1024,
-        queue_bytes_max: 64 * 1024,
+        queue_bytes_max: 48 * 1024,
         ..Options::new(7, 11)
     }
 }

@@ -100,6 +100,26 @@ fn an_idle_partition_does_not_pin_the_log_either() {
 }
 
 #[test]
+fn marks_outlive_everything_else_in_their_segment() {
+    let mut world = World::new();
+    world.vote(7, 70).unwrap();
+    for _ in 0..100 {
+        let index = world.next_index(ONE);
+        let forgets = vec![message(index - 1, 0), message(index - 1, 1)];
+        world.append(1, 1, &[0, 1], forgets).unwrap();
+        world.write();
+    }
+    world.apply(1, u64::MAX).unwrap();
+    world.snapshot(1).unwrap();
+    world.purge(1).unwrap();
+    world.settle();
+    assert!(world.wal().statistics().retired > 0);
+    world.crash(braid_log::disk::CrashPlan::LoseAll);
+    assert_eq!(world.current[&PartitionId(7)].vote, Some(70));
+    assert_eq!(world.current[&ONE].purged, Some(100));
+}
+
+#[test]
 fn who_must_purge_is_named() {
     let mut world = World::new();
     world.append(9, 1, &[], Vec::new()).unwrap();

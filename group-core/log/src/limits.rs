@@ -28,8 +28,9 @@ pub const PARTITIONS_PER_BATCH_MAX: usize = 250;
 /// hold back before that. Records without bodies, and what is promised, may wait up to twice as much.
 pub const QUEUE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Bytes of recent entries kept in memory, so that applying, replicating and delivering fresh ones reads no disk.
-pub const CACHE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of recent entries kept in memory, so that applying, replicating and delivering fresh ones reads no disk. More
+/// makes appending slower: each record is then copied into memory that no processor cache has.
+pub const CACHE_BYTES: usize = 8 * 1024 * 1024;
 
 /// Bodies in one entry: positions are found by bisection in a table that is checked as a whole.
 pub const BODIES_PER_ENTRY_MAX: usize = 65_536;

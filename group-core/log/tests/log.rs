@@ -12,6 +12,8 @@ mod basics;
 mod crash;
 #[path = "log/damage.rs"]
 mod damage;
+#[path = "log/meddling.rs"]
+mod meddling;
 #[path = "log/model.rs"]
 mod model;
 #[path = "log/random.rs"]

@@ -181,3 +181,76 @@ pub(crate) fn check_note(note: &Bytes) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Body, Options,
+        engine::{Segment, Take, complete::Written},
+    };
+
+    const ONE: PartitionId = PartitionId(1);
+
+    fn record(bodies: &[(u32, &'static str)]) -> Record {
+        let body = |(position, text): &(u32, &'static str)| Body::new(*position, Bytes::from_static(text.as_bytes()));
+        Record::new(b"", &bodies.iter().map(body).collect::<Vec<_>>(), 4096).unwrap()
+    }
+
+    fn append(engine: &mut Engine, index: u64, record: Record) {
+        let (payload, bodies, is_promised, done) = (Bytes::new(), Vec::new(), true, None);
+        let (term, index) = (Term(1), LogIndex(index));
+        engine.append(Append { partition: ONE, term, index, payload, bodies, is_promised, done }, record).unwrap();
+    }
+
+    /// As if what waits were written to that segment.
+    fn write(engine: &mut Engine, segment: u32) {
+        if engine.segments.get(segment).is_none() {
+            engine.segments.insert(segment, Segment::new(0, 65_536, None));
+        }
+        while let Take::Batch(batch, _) = engine.take(usize::MAX) {
+            let written = batch.into_iter().map(|queued| Written { queued, offset: 8192 });
+            engine.complete(segment, written, &mut Vec::new());
+        }
+    }
+
+    #[test]
+    fn only_what_is_still_there_is_moved() {
+        let mut engine = Engine::new(&Options::new(1, 2));
+        let bodies = record(&[(0, "zero"), (1, "one")]);
+        append(&mut engine, 1, bodies.clone());
+        write(&mut engine, 1);
+        let name = (LogIndex(1), Term(1));
+        let moved = |engine: &mut Engine, record: Record, leaves| engine.move_bodies(ONE, name, record, leaves);
+        assert_eq!(moved(&mut engine, bodies.clone(), 2), Ok(false), "they are not in that segment");
+        assert_eq!(moved(&mut engine, record(&[(0, "another")]), 1), Ok(false));
+        assert_eq!(moved(&mut engine, bodies.clone(), 1), Ok(true));
+        write(&mut engine, 3);
+        let live = |engine: &Engine, id| engine.segments.get(id).map(|segment| segment.live_bodies);
+        assert_eq!((live(&engine, 1), live(&engine, 3)), (Some(0), Some(2)));
+        assert_eq!(moved(&mut engine, bodies.clone(), 1), Ok(false), "they are gone from there");
+        engine.change(ONE, Change::Remove, None).unwrap();
+        assert_eq!(moved(&mut engine, bodies.clone(), 3), Ok(false));
+        // Another life, with a body of the same name.
+        append(&mut engine, 1, record(&[(0, "new")]));
+        write(&mut engine, 3);
+        assert_eq!(moved(&mut engine, bodies, 3), Ok(false));
+        assert_eq!(live(&engine, 3), Some(1));
+    }
+
+    #[test]
+    fn what_is_moved_and_forgotten_meanwhile_stays_forgotten() {
+        let mut engine = Engine::new(&Options::new(1, 2));
+        append(&mut engine, 1, record(&[(0, "zero")]));
+        write(&mut engine, 1);
+        assert_eq!(engine.move_bodies(ONE, (LogIndex(1), Term(1)), record(&[(0, "zero")]), 1), Ok(true));
+        engine.change(ONE, Change::Remove, None).unwrap();
+        append(&mut engine, 1, record(&[(0, "zero")]));
+        write(&mut engine, 2);
+        let slot = engine.partitions[&ONE].bodies.get(MessageId { index: LogIndex(1), position: 0 }).copied().unwrap();
+        assert_eq!(slot.segment, 2);
+        let (first, second) =
+            (engine.segments.get(1).unwrap().live_bodies, engine.segments.get(2).unwrap().live_bodies);
+        assert_eq!((first, second), (0, 1));
+    }
+}

@@ -186,6 +186,85 @@ fn a_pin_keeps_bodies() {
 }
 
 #[test]
+fn what_is_forgotten_while_a_pin_delays_a_sweep_waits_for_its_own_snapshot() {
+    let mut world = World::new();
+    world.append(1, 1, &[0, 1, 2], Vec::new()).unwrap();
+    world.write();
+    let wal = world.wal();
+    let pin = wal.pin(ONE).unwrap();
+    wal.forget(ONE, &[message(1, 0)]).unwrap();
+    let meta = SnapshotMeta { last: LogIndex(1), ..SnapshotMeta::default() };
+    wal.write_snapshot(wal.capture(ONE).unwrap(), meta).unwrap().finish().unwrap();
+    wal.forget(ONE, &[message(1, 1)]).unwrap();
+    // Captured, but not durable: the snapshot before still needs the second body.
+    let capture = wal.capture(ONE).unwrap();
+    drop(pin);
+    world.settle();
+    assert!(matches!(wal.body(ONE, message(1, 0)), Err(Error::Gone { .. })));
+    assert!(wal.body(ONE, message(1, 1)).is_ok());
+    drop(capture);
+}
+
+#[test]
+fn a_snapshot_that_fails_frees_nothing() {
+    for operation in 0..6 {
+        let mut world = World::new();
+        world.append(1, 1, &[0, 1], Vec::new()).unwrap();
+        world.settle();
+        let wal = world.wal();
+        wal.forget(ONE, &[message(1, 0)]).unwrap();
+        let mut writer = wal.write_snapshot(wal.capture(ONE).unwrap(), SnapshotMeta::default()).unwrap();
+        writer.put(1, b"state").unwrap();
+        // The disk is full, and after the ballast is gone it still is.
+        let now = world.disk.operations();
+        for failing in operation..operation + 12 {
+            world.disk.fail_at(now + failing, braid_log::disk::Fault::Full);
+        }
+        assert_eq!(writer.finish(), Err(Error::DiskFull), "{operation}");
+        world.disk.fail_at(now + operation, braid_log::disk::Fault::Short);
+        world.settle();
+        assert!(wal.body(ONE, message(1, 0)).is_ok());
+        assert!(wal.snapshot(ONE).unwrap().is_none());
+        assert_eq!(wal.check(), Ok(()));
+    }
+}
+
+#[test]
+fn a_removal_is_not_forgotten_while_older_records_are_there() {
+    let mut world = World::new();
+    let three = PartitionId(3);
+    // A dense segment, which stays, with records of a partition that is removed later.
+    let mut round = 0;
+    while world.wal().statistics().rolls == 0 {
+        for _ in 0..8 {
+            world.append(1, 1, &[0, 1, 2, 3], Vec::new()).unwrap();
+        }
+        world.append(2, 1, &[], Vec::new()).unwrap();
+        world.write();
+        round += 1;
+        assert!(round < 100);
+    }
+    world.remove(2).unwrap();
+    world.write();
+    // The segment of the removal, and some more, of which nothing else is needed.
+    while world.wal().statistics().rolls < 4 {
+        let index = world.next_index(three);
+        world.append(3, 1, &[0, 1], vec![message(index - 1, 0), message(index - 1, 1)]).unwrap();
+        world.write();
+    }
+    for partition in [1, 3] {
+        world.apply(partition, u64::MAX).unwrap();
+        world.snapshot(partition).unwrap();
+        world.purge(partition).unwrap();
+    }
+    world.settle();
+    assert!(world.wal().statistics().retired > 0);
+    world.crash(braid_log::disk::CrashPlan::LoseAll);
+    assert!(!world.current.contains_key(&PartitionId(2)));
+    assert_eq!(world.wal().status(PartitionId(2)).unwrap(), None);
+}
+
+#[test]
 fn bodies_of_a_received_snapshot_are_as_good_as_appended_ones() {
     let mut world = World::new();
     let wal = world.wal();

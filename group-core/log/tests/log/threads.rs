@@ -1,8 +1,12 @@
 //! The log on the real disk, driven by its threads.
 
-use std::sync::{Arc, mpsc};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+    mpsc,
+};
 
-use braid_log::{Append, Body, Content, Error, Options, Wal, disk::RealDisk};
+use braid_log::{Append, Body, Content, Error, Options, PurgeMark, SnapshotMeta, Wal, disk::RealDisk};
 use braid_types::{LogIndex, MessageId, PartitionId, Term};
 use bytes::Bytes;
 
@@ -61,6 +65,61 @@ fn many_threads_append_and_all_of_it_is_there_after_a_restart() {
             assert_eq!(body.unwrap(), vec![u8::try_from(index % 251).unwrap(); 700]);
         }
     }
+}
+
+#[test]
+fn readers_never_meet_a_segment_that_is_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = Arc::new(RealDisk::open(directory.path()).unwrap());
+    let opened = Wal::open(Options { cache_bytes: 0, ..options() }, disk).unwrap();
+    let (wal, id) = (opened.wal, PartitionId(1));
+    let (writer, maintenance) = (opened.writer.spawn().unwrap(), opened.maintenance.spawn().unwrap());
+    let (is_done, read) = (AtomicBool::new(false), AtomicU64::new(0));
+    let body = |index: u64| vec![u8::try_from(index % 251).unwrap(); 20_000];
+    std::thread::scope(|scope| {
+        let reader = || {
+            while !is_done.load(Ordering::Relaxed) {
+                let last = wal.status(id).unwrap().and_then(|status| status.last).map_or(0, |last| last.0);
+                for index in last.saturating_sub(300)..=last {
+                    match wal.body(id, MessageId { index: LogIndex(index), position: 0 }) {
+                        Ok(bytes) => assert_eq!(bytes, body(index)),
+                        Err(Error::Gone { .. } | Error::Busy) => continue,
+                        Err(error) => panic!("{error}"),
+                    }
+                    read.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        };
+        scope.spawn(reader);
+        scope.spawn(reader);
+        for index in 1..=1500 {
+            let (sender, receiver) = mpsc::channel();
+            let append = Append {
+                partition: id,
+                term: Term(1),
+                index: LogIndex(index),
+                payload: Bytes::new(),
+                bodies: vec![Body::new(0, body(index).into())],
+                is_promised: false,
+                done: Some(Box::new(move |result| sender.send(result).unwrap())),
+            };
+            wal.append(append).unwrap();
+            receiver.recv().unwrap().unwrap();
+            if index % 50 == 0 {
+                let old: Vec<MessageId> =
+                    (index - 50..index).map(|index| MessageId { index: LogIndex(index), position: 0 }).collect();
+                wal.forget(id, &old).unwrap();
+                let meta = SnapshotMeta { last: LogIndex(index), term: Term(1), note: Bytes::new() };
+                wal.write_snapshot(wal.capture(id).unwrap(), meta).unwrap().finish().unwrap();
+                let mark = PurgeMark { index: LogIndex(index), term: Term(1), note: Bytes::new() };
+                wal.purge(id, mark, None).unwrap();
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert!(wal.statistics().retired > 5, "{:?}", wal.statistics());
+    assert!(read.load(Ordering::Relaxed) > 100);
+    drop((writer, maintenance));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) use addresses::Addresses;
 pub(crate) use error::ConfigError;
 pub(crate) use log_level::LogFormat;
 pub(crate) use origin::Origin;
-pub(crate) use sections::{Amqp, Detect, Groups, Limits, Listen, Log, Mqtt, Nats, Node};
+pub(crate) use sections::{Amqp, Detect, Groups, Limits, Listen, Log, Mqtt, Nats, Node, Storage};
 pub(crate) use setting::Mismatch;
 
 use section::Section;
@@ -52,6 +52,8 @@ pub(crate) struct Config {
     pub(crate) nats: Nats,
     /// `[groups]`
     pub(crate) groups: Groups,
+    /// `[storage]`
+    pub(crate) storage: Storage,
     /// `[log]`
     pub(crate) log: Log,
 }
@@ -146,7 +148,7 @@ impl Config {
     /// Every key with its section, in the order of the sample file.
     #[must_use]
     pub(crate) fn keys() -> Vec<String> {
-        let sections: [(&str, &[&str]); 9] = [
+        let sections: [(&str, &[&str]); 10] = [
             ("", Node::KEYS),
             ("listen.", Listen::KEYS),
             ("detect.", Detect::KEYS),
@@ -155,6 +157,7 @@ impl Config {
             ("mqtt.", Mqtt::KEYS),
             ("nats.", Nats::KEYS),
             ("groups.", Groups::KEYS),
+            ("storage.", Storage::KEYS),
             ("log.", Log::KEYS),
         ];
         sections.iter().flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}{key}"))).collect()
@@ -173,6 +176,7 @@ impl Config {
             "mqtt" => self.mqtt.set(key, given),
             "nats" => self.nats.set(key, given),
             "groups" => self.groups.set(key, given),
+            "storage" => self.storage.set(key, given),
             "log" => self.log.set(key, given),
             _ => None,
         }

@@ -139,7 +139,7 @@ impl<E: Endpoint> ConnectionTask<E> {
                 }
                 Woken::Memory => {
                     let blocked = *memory.borrow_and_update();
-                    let reason = String::from("limits.memory_bytes_max");
+                    let reason = String::from(self.node.broker.memory.reason());
                     self.endpoint.handle(now, Event::Blocked { blocked, reason });
                 }
                 Woken::Close => {

@@ -1,12 +1,14 @@
 //! Carries out what the catalog decides: partitions learn of groups in the order of the commits, and filtered
 //! subscriptions whose answer changed are noted for their move.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use braid_broker::PartitionHandle;
-use braid_catalog::{Effect, GroupRow, Overflow, StorageClass};
+use braid_catalog::{Catalog, Effect, GroupRow, Overflow, StorageClass};
 use braid_machine::{Command, GroupConfig};
+use braid_types::{GroupId, PartitionId};
 use bytes::Bytes;
+use hashbrown::HashMap;
 use tokio::sync::mpsc;
 
 use crate::node::Node;
@@ -16,21 +18,26 @@ pub(crate) type Change = (Bytes, Bytes);
 
 /// Where the catalog's effects go. Called inside the commit, before its proposer is answered.
 pub(crate) struct Sink {
-    partitions: Vec<PartitionHandle>,
+    /// Known once the node's log is open, which needs the catalog's identity: until then nothing concerns groups.
+    partitions: Arc<OnceLock<Vec<PartitionHandle>>>,
     changes: mpsc::UnboundedSender<Change>,
 }
 
 impl Sink {
-    pub(crate) fn new(partitions: Vec<PartitionHandle>, changes: mpsc::UnboundedSender<Change>) -> Self {
+    pub(crate) fn new(partitions: Arc<OnceLock<Vec<PartitionHandle>>>, changes: mpsc::UnboundedSender<Change>) -> Self {
         Self { partitions, changes }
     }
 
     pub(crate) fn carry_out(&self, effect: &Effect) {
         match effect {
-            Effect::GroupCreated(row) | Effect::GroupChanged(row) => create(&self.partitions, row),
+            Effect::GroupCreated(row) | Effect::GroupChanged(row) => {
+                if let (Some(partition), Some(config)) = (self.partition(row.partition), config(row)) {
+                    partition.command(Command::CreateGroup { group: row.id, config: Box::new(config) });
+                }
+            }
             Effect::GroupDeleted(row) => {
                 let command = Command::DeleteGroup { group: row.id, if_unused: false, if_empty: false };
-                if let Some(partition) = self.partitions.get(row.partition.0 as usize) {
+                if let Some(partition) = self.partition(row.partition) {
                     partition.command(command);
                 }
             }
@@ -42,29 +49,42 @@ impl Sink {
             }
         }
     }
-}
 
-/// Makes the groups that the catalog had when it was opened: their effects ran in an earlier process.
-pub(crate) fn restore(node: &Arc<Node>) {
-    for row in node.meta.catalog().all_groups() {
-        create(node.broker.partitions(), row);
+    fn partition(&self, id: PartitionId) -> Option<&PartitionHandle> {
+        self.partitions.get()?.iter().find(|partition| partition.id() == id)
     }
 }
 
-fn create(partitions: &[PartitionHandle], row: &GroupRow) {
+/// Has the partitions agree with the catalog as it was opened: its effects ran in an earlier process, perhaps not to the
+/// end.
+pub(crate) async fn restore(node: &Arc<Node>) {
+    let mut wanted: HashMap<PartitionId, Vec<(GroupId, GroupConfig)>> = HashMap::new();
+    let upto = {
+        let catalog = node.meta.catalog();
+        for row in catalog.all_groups() {
+            if let Some(config) = config(row) {
+                wanted.entry(row.partition).or_default().push((row.id, config));
+            }
+        }
+        catalog.last_group()
+    };
+    for partition in node.broker.partitions() {
+        partition.reconcile(wanted.remove(&partition.id()).unwrap_or_default(), upto).await;
+    }
+}
+
+/// Whether the catalog has groups whose messages are in the log.
+pub(crate) fn needs_log(catalog: &Catalog) -> bool {
+    catalog.all_groups().any(|row| row.class >= StorageClass::Disk)
+}
+
+/// What the machine does of a group's options; `None`: it is in no partition.
+fn config(row: &GroupRow) -> Option<GroupConfig> {
     if row.class == StorageClass::Direct {
-        return;
+        return None;
     }
-    if let Some(partition) = partitions.get(row.partition.0 as usize) {
-        partition.command(Command::CreateGroup { group: row.id, config: Box::new(config(row)) });
-    }
-}
-
-/// What the machine does of a group's options. Dead-letter options are kept and not acted on yet (README): what they
-/// would dead-letter is dropped and counted.
-fn config(row: &GroupRow) -> GroupConfig {
     let options = &row.options;
-    GroupConfig {
+    Some(GroupConfig {
         // Quorum groups have 32 priorities without being asked, others as many as they declare (SPEC section 3).
         priority_max: (row.class != StorageClass::Quorum).then(|| options.max_priority.unwrap_or(0)),
         delivery_limit: options.delivery_limit,
@@ -79,6 +99,7 @@ fn config(row: &GroupRow) -> GroupConfig {
         message_ttl_ms: options.message_ttl_ms,
         expires_ms: options.expires_ms,
         member_timeout_ms: options.consumer_timeout_ms,
+        keeps_dead_letters: options.dead_letter_exchange.is_some(),
         ..GroupConfig::default()
-    }
+    })
 }

@@ -48,3 +48,12 @@ pub(crate) const ACCEPT_PAUSE_MS: u64 = 100;
 
 /// Time that stopping waits for connections to end, in milliseconds.
 pub(crate) const STOP_TIMEOUT_MS: u64 = 10_000;
+
+/// How long a dead letter that must not be lost waits for its targets before it is tried again, in milliseconds.
+pub(crate) const DEAD_LETTER_CONFIRM_TIMEOUT_MS: u64 = 180_000;
+
+/// Pause before a dead letter that no target took is tried again, in milliseconds.
+pub(crate) const DEAD_LETTER_RETRY_MS: u64 = 5_000;
+
+/// How long a shared group that a restart found waits for a subscriber before it goes, in milliseconds: an hour.
+pub(crate) const RESTORED_SHARE_WAITS_MS: u64 = 3_600_000;

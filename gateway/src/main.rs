@@ -8,6 +8,7 @@ mod command;
 mod config;
 mod connection;
 mod conversion;
+mod dead_letters;
 mod detect;
 mod effects;
 mod endpoints;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use braid_broker::{Broker, ConnectionInfo, Mailbox, Outbox, PartitionNote, Submission};
 use braid_catalog::{Command, GroupKind, Reply};
@@ -9,10 +10,13 @@ use braid_cluster::Meta;
 use braid_types::{ConnectionId, GroupId, Message, PartitionId, Protocol, Refusal, RefusalKind};
 use bytes::Bytes;
 use dashmap::DashMap;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::config::Config;
+use crate::dead_letters::DeadLetters;
+use crate::limits::RESTORED_SHARE_WAITS_MS;
 use crate::routes::Routes;
 use crate::sessions::Sessions;
 use crate::shares::{Holding, Shares};
@@ -33,12 +37,15 @@ pub(crate) struct Node {
     pub(crate) connections: DashMap<ConnectionId, Arc<Mailbox>>,
     pub(crate) is_ready: AtomicBool,
     pub(crate) password_checks: Semaphore,
+    pub(crate) letters: DeadLetters,
     next_connection: AtomicU64,
     internal: Arc<Mailbox>,
+    /// Shared groups of a former run that nobody has come back to yet.
+    pub(crate) restored_shares: Mutex<HashSet<GroupId>>,
 }
 
 impl Node {
-    pub(crate) fn new(broker: Broker, meta: Meta, config: Config) -> Self {
+    pub(crate) fn new(broker: Broker, meta: Meta, config: Config, letters: DeadLetters) -> Self {
         let internal = ConnectionInfo { id: ConnectionId(0), protocol: Protocol::Mqtt, peer: String::new() };
         Self {
             broker,
@@ -49,8 +56,10 @@ impl Node {
             connections: DashMap::new(),
             is_ready: AtomicBool::new(false),
             password_checks: Semaphore::new(crate::limits::PASSWORD_CHECKS_MAX),
+            letters,
             next_connection: AtomicU64::new(1),
             internal: Arc::new(Mailbox::new(internal)),
+            restored_shares: Mutex::default(),
         }
     }
 
@@ -85,15 +94,47 @@ impl Node {
         self.retain(vhost, &routes, message);
         for (partition, groups) in routes.stored_in(message.publisher).iter() {
             if let Some(partition) = self.broker.partition(*partition) {
-                let task = routes.enqueue(groups, message, braid_broker::Answer::Silent);
+                let task = routes.enqueue(groups, message, None, braid_broker::Answer::Silent);
                 let from = Arc::clone(&self.internal);
                 partition.submit(Submission { from, tasks: vec![task], in_flight_bytes: 0 });
             }
         }
+        self.deliver_directly(&routes, message);
+    }
+
+    /// Gives a message of the node itself to the plain subscriptions that match.
+    pub(crate) fn deliver_directly(&self, routes: &Routes, message: &Arc<Message>) {
         let mut outbox = Outbox::default();
         routes.deliver_directly(message, &mut outbox, 0);
         let (dropped, _) = outbox.flush();
         self.broker.counters.messages_dropped_slow_total.add(dropped as u64);
+    }
+
+    /// On whose behalf the node itself acts.
+    pub(crate) fn internal(&self) -> &Arc<Mailbox> {
+        &self.internal
+    }
+
+    /// Shared groups that a restart found are held by nobody: the sessions that held them ended with the process. They
+    /// wait for a subscriber to come back, for a limited time, because their messages were confirmed.
+    pub(crate) fn note_restored_shares(self: &Arc<Self>) {
+        let restored: HashSet<GroupId> =
+            self.meta.catalog().all_groups().filter(|row| row.is_shared()).map(|row| row.id).collect();
+        if restored.is_empty() {
+            return;
+        }
+        *self.restored_shares.lock() = restored;
+        let node = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(RESTORED_SHARE_WAITS_MS)).await;
+            let left = std::mem::take(&mut *node.restored_shares.lock());
+            for group in left {
+                let _holders = node.shares.holders.lock().await;
+                if let Err(refusal) = node.delete_group(group, true, false).await {
+                    tracing::debug!(%refusal, ?group, "a shared group that nobody came back to stays");
+                }
+            }
+        });
     }
 
     /// Keeps a message that was published with MQTT's retain flag. Returns false at the limits.
@@ -119,6 +160,11 @@ impl Node {
             let (group, goes) = match note {
                 PartitionNote::Unused(group) => (group, self.goes_unused(group, &holders)),
                 PartitionNote::Expired(group) => (group, true),
+                PartitionNote::DeadLetter(letter) => {
+                    drop(holders);
+                    self.letters.send(letter);
+                    continue;
+                }
             };
             if goes && let Err(refusal) = self.delete_group(group, true, false).await {
                 tracing::debug!(%refusal, ?group, "an unused group stays");
@@ -133,6 +179,7 @@ impl Node {
             GroupKind::Declared => row.auto_delete,
             GroupKind::Shared { share, filter } => {
                 !holders.contains_key(&(row.vhost.clone(), share.clone(), filter.clone()))
+                    && !self.restored_shares.lock().contains(&group)
             }
         }
     }

@@ -131,6 +131,10 @@ pub(crate) async fn hold_shared(
     let mut holders = node.shares.holders.lock().await;
     open_shared(node, vhost, share, filter, logged).await?;
     *holders.entry((vhost.clone(), share.clone(), filter.clone())).or_default() += 1;
+    if let Some(row) = node.meta.catalog().resolve(vhost, share, filter) {
+        // Somebody is back: from now on it goes with its holders.
+        node.restored_shares.lock().remove(&row.id);
+    }
     Ok(())
 }
 

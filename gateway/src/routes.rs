@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use braid_broker::{Answer, Interest, Mailbox, Outbox, QueueKey, Subscriber, Task};
 use braid_catalog::{Catalog, GroupRow, Publish, RouteError, StorageClass};
-use braid_machine::{Command, MessageHeader};
+use braid_machine::{Command, MessageHeader, PublishIdentity};
 use braid_types::{
     Address, ConnectionId, GroupId, Headers, Message, PartitionId, Protocol, Refusal, RefusalKind, SubscriptionId,
 };
@@ -91,15 +91,25 @@ impl Routes {
         self.groups.is_empty() && self.plain.is_empty() && self.queues.is_empty() && self.sessions.is_empty()
     }
 
-    /// The task that stores `message` in `groups`.
-    pub(crate) fn enqueue(&self, groups: &SmallVec<[GroupId; 1]>, message: &Arc<Message>, answer: Answer) -> Task {
+    /// The task that stores `message` in `groups`; once, if it has an identity.
+    pub(crate) fn enqueue(
+        &self,
+        groups: &SmallVec<[GroupId; 1]>,
+        message: &Arc<Message>,
+        identity: Option<&PublishIdentity>,
+        answer: Answer,
+    ) -> Task {
         let header = MessageHeader {
             size_bytes: u32::try_from(message.size_bytes()).unwrap_or(u32::MAX),
             priority: message.priority,
             expires_at: message.expires_at,
             address: self.address.clone(),
         };
-        let command = Command::Enqueue { groups: groups.clone(), message: header };
+        let groups = groups.clone().into();
+        let command = match identity {
+            None => Command::Enqueue { groups, message: header },
+            Some(identity) => Command::EnqueueOnce { groups, message: header, identity: identity.clone() },
+        };
         Task { command, message: Some(Arc::clone(message)), answer }
     }
 

@@ -2,19 +2,21 @@
 //! closed last.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use braid_broker::{Broker, Options};
+use braid_broker::{Broker, LogOptions, Options, PartitionNote};
 use braid_catalog::{Command, Effect};
 use braid_cluster::Meta;
+use braid_log::disk::RealDisk;
 use braid_types::Protocol;
 use bytes::Bytes;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::config::{Addresses, Config};
+use crate::dead_letters::DeadLetters;
 use crate::http::HttpService;
 use crate::inspection::Inspection;
 use crate::limits::STOP_TIMEOUT_MS;
@@ -35,6 +37,14 @@ pub(crate) enum ServerError {
     /// The catalog cannot be opened; nothing was cleaned up.
     #[error("the catalog in {path} cannot be opened: {reason}")]
     Catalog {
+        /// Where.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// The log cannot be opened; nothing was cleaned up.
+    #[error("the log in {path} cannot be opened: {reason}")]
+    Log {
         /// Where.
         path: String,
         /// Why.
@@ -102,26 +112,63 @@ async fn start(config: Config) -> Result<Arc<Node>, ServerError> {
     // Before any client is there, and once: blocking is right here.
     std::fs::create_dir_all(&data_dir).map_err(|source| ServerError::DataDirectory { path: path.clone(), source })?;
     let partitions = config.groups.partitions;
-    let memory_bytes_max = usize::try_from(config.limits.memory_bytes_max.bytes()).unwrap_or(usize::MAX);
-    let (broker, notes) = Broker::start(Options { partitions, memory_bytes_max, seed: crate::operations::random() });
     let node_id = config.node.node_id;
     // Names whose answer changed wait here until the commit that changed them is answered.
     let (effects, waiting) = mpsc::unbounded_channel();
-    let sink = crate::effects::Sink::new(broker.partitions().to_vec(), effects);
-    let options = braid_cluster::Options { data_dir, node_id, partitions };
+    let handles = Arc::new(OnceLock::new());
+    let sink = crate::effects::Sink::new(Arc::clone(&handles), effects);
+    let options = braid_cluster::Options { data_dir: data_dir.clone(), node_id, partitions };
     let catalog_error = |reason: String| ServerError::Catalog { path: path.clone(), reason };
     let meta = Meta::open(options, Box::new(move |effect: &Effect| sink.carry_out(effect)))
         .await
         .map_err(|error| catalog_error(error.to_string()))?;
-    let node = Arc::new(Node::new(broker, meta, config));
-    crate::effects::restore(&node);
+    let (broker, notes) = start_broker(&config, &meta).await?;
+    if handles.set(broker.partitions().to_vec()).is_err() {
+        tracing::error!("the partitions were known before they were started");
+    }
+    let (letters, inbox) = DeadLetters::new();
+    let node = Arc::new(Node::new(broker, meta, config, letters));
+    crate::effects::restore(&node).await;
     node.shares.set_changes(waiting);
     node.commit(Command::NodeStarted { node: node_id, partitions }).await.map_err(|error| catalog_error(error.text))?;
     let vhost = Command::CreateVhost { name: Bytes::from_static(crate::node::DEFAULT_VHOST) };
     node.commit(vhost).await.map_err(|error| catalog_error(error.text))?;
     crate::authentication::ensure_default_user(&node).await.map_err(|error| catalog_error(error.text))?;
+    node.note_restored_shares();
+    tokio::spawn(crate::dead_letters::run(Arc::clone(&node), inbox));
     tokio::spawn(Arc::clone(&node).watch_notes(notes));
     Ok(node)
+}
+
+/// Opens the log and starts the partitions. A log that the catalog says must be there and is not was lost: nothing
+/// begins anew in its place (SPEC section 8, P3).
+async fn start_broker(
+    config: &Config,
+    meta: &Meta,
+) -> Result<(Broker, mpsc::UnboundedReceiver<PartitionNote>), ServerError> {
+    let directory = config.node.data_dir.join("log");
+    let path = directory.display().to_string();
+    let log_error = |reason: String| ServerError::Log { path: path.clone(), reason };
+    if !directory.exists() && crate::effects::needs_log(&meta.catalog()) {
+        return Err(log_error(String::from("it is gone, and the catalog has groups whose messages were in it")));
+    }
+    let disk = RealDisk::open(&directory).map_err(|error| log_error(error.to_string()))?;
+    let options = Options {
+        node: config.node.node_id,
+        partitions: config.groups.partitions,
+        memory_bytes_max: usize::try_from(config.limits.memory_bytes_max.bytes()).unwrap_or(usize::MAX),
+        seed: crate::operations::random(),
+        log: Some(LogOptions { log: log_options(config, meta), disk: Arc::new(disk) }),
+    };
+    Broker::start(options).await.map_err(|error| log_error(error.to_string()))
+}
+
+fn log_options(config: &Config, meta: &Meta) -> braid_log::Options {
+    let options = braid_log::Options::new(meta.identity().id, crate::operations::random());
+    let segment_bytes = config.storage.segment_bytes / 4096 * 4096;
+    // What may wait for the writer must fit into what is kept back for a full disk.
+    let queue_bytes_max = options.queue_bytes_max.min(segment_bytes as usize / 2 * options.reserve_segments / 2);
+    braid_log::Options { segment_bytes, queue_bytes_max, cache_bytes: config.storage.cache_bytes, ..options }
 }
 
 async fn bind(name: &str, key: &'static str, addresses: &Addresses) -> Result<Vec<TcpListener>, ServerError> {

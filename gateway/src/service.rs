@@ -44,6 +44,7 @@ pub(crate) struct Service {
     protocol: Protocol,
     peer: IpAddr,
     vhost: Bytes,
+    user: Bytes,
     attachments: HashMap<u32, Attachment>,
     subscriptions: HashMap<SubscriptionId, Subscription>,
     routes: RouteCache,
@@ -84,6 +85,7 @@ impl Service {
             mailbox,
             peer,
             vhost: Bytes::from_static(DEFAULT_VHOST),
+            user: Bytes::new(),
             attachments: HashMap::new(),
             subscriptions: HashMap::new(),
             routes: RouteCache::default(),
@@ -309,6 +311,7 @@ impl Service {
 
     fn identified(&mut self, identity: &Identity) {
         self.vhost = identity.vhost.clone();
+        self.user = identity.user.clone();
     }
 }
 

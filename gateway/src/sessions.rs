@@ -12,7 +12,7 @@ use braid_broker::{InterestKey, Item, Mailbox};
 use braid_machine::{Command, GroupConfig, Owner};
 use braid_types::{
     CloseReason, ConnectionId, DeliveryId, Event, Filter, GroupId, InFlight, MemberId, OpenSession, PartitionId,
-    Refusal, RefusalKind, SessionState, SubscriptionId, Will,
+    PartitionKind, Refusal, RefusalKind, SessionState, SubscriptionId, Will,
 };
 use bytes::Bytes;
 use dashmap::DashMap;
@@ -131,8 +131,9 @@ impl Sessions {
     pub(crate) fn ensure_group(&self, node: &Node, name: &SessionName) -> Option<SessionGroup> {
         let mut session = self.sessions.get_mut(name)?;
         if session.group.is_none() {
-            let partitions = u64::try_from(node.broker.partitions().len()).unwrap_or(1);
-            let partition = PartitionId(u32::try_from(session.number % partitions).unwrap_or(0));
+            let per_kind = node.broker.partitions_per_kind();
+            let number = u32::try_from(session.number % u64::from(per_kind)).unwrap_or(0);
+            let partition = PartitionId::new(0, PartitionKind::Memory, number);
             let group = GroupId(SESSION_GROUP_ID_MIN + session.number);
             let config = Box::new(GroupConfig::default());
             node.command(partition, Command::CreateGroup { group, config });
@@ -255,7 +256,7 @@ impl Sessions {
         if let Some(SessionGroup { partition, group, member: Some(member) }) = session.group
             && let Some(partition) = node.broker.partition(partition)
         {
-            let owner = Owner { connection: mailbox.connection(), attachment: 0 };
+            let owner = Owner { node: node.broker.node(), connection: mailbox.connection(), attachment: 0 };
             let command = Command::Resume { group, member, owner, messages: u32::from(open.window) };
             partition.submit(crate::service::silent(mailbox, command));
         }

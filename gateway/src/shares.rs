@@ -203,17 +203,18 @@ fn enter(node: &Node, name: &Name, share: &mut Share, wanted: Option<&Arc<GroupR
 
 fn attach(node: &Node, share: &Share, row: &GroupRow, attachment: u32) {
     let member = MemberConfig {
-        owner: Owner { connection: share.mailbox.connection(), attachment },
+        owner: Owner { node: node.broker.node(), connection: share.mailbox.connection(), attachment },
         credit: credit(share.settlement),
         priority: 0,
         exclusive: false,
         // All messages of a shared group match its filter; a declared group may have other bindings.
         filter: matches!(row.kind, GroupKind::Declared).then(|| share.filter.clone()),
+        on_loss: OnLoss::Detach(share.on_loss),
     };
     let task = Task {
         command: Command::Attach { group: row.id, member: Box::new(member) },
         message: None,
-        answer: Answer::Attach { attachment, on_loss: OnLoss::Detach(share.on_loss), label: share.label.clone() },
+        answer: Answer::Attach { attachment, label: share.label.clone() },
     };
     if let Some(partition) = node.broker.partition(row.partition) {
         partition.submit(Submission { from: Arc::clone(&share.mailbox), tasks: vec![task], in_flight_bytes: 0 });

@@ -68,13 +68,12 @@ impl Service {
         attachment: u32,
         state: Attachment,
         member: braid_machine::MemberConfig,
-        on_loss: Outcome,
         label: Bytes,
     ) {
         let (partition, group) = (state.partition, state.group);
         self.attachments.insert(attachment, state);
         let command = Command::Attach { group, member: Box::new(member) };
-        self.send(partition, command, Answer::Attach { attachment, on_loss: OnLoss::Detach(on_loss), label });
+        self.send(partition, command, Answer::Attach { attachment, label });
     }
 
     pub(super) fn attached(&mut self, attachment: u32, result: Result<MemberId, Refused>) {
@@ -264,9 +263,9 @@ impl Service {
         let settled = settlement == Settlement::HandOff;
         let state = Attachment::new(row.partition, row.id, SubscriptionId(u64::MAX));
         self.attachments.insert(attachment, Attachment { is_settled_get: settled, ..state });
-        let owner = braid_machine::Owner { connection: self.mailbox.connection(), attachment };
-        let command = Command::Get { group: row.id, owner, settled };
-        self.send(row.partition, command, Answer::Get { ticket, attachment, on_loss });
+        let owner = self.owner(attachment);
+        let command = Command::Get { group: row.id, owner, settled, on_loss };
+        self.send(row.partition, command, Answer::Get { ticket, attachment });
     }
 
     pub(super) fn got(
@@ -337,8 +336,14 @@ impl Service {
         settlement: Settlement,
         priority: i32,
         exclusive: bool,
+        on_loss: OnLoss,
     ) -> braid_machine::MemberConfig {
-        let owner = braid_machine::Owner { connection: self.mailbox.connection(), attachment };
-        braid_machine::MemberConfig { owner, credit: credit(settlement), priority, exclusive, filter: None }
+        let (owner, credit) = (self.owner(attachment), credit(settlement));
+        braid_machine::MemberConfig { owner, credit, priority, exclusive, filter: None, on_loss }
+    }
+
+    fn owner(&self, attachment: u32) -> braid_machine::Owner {
+        let (node, connection) = (self.node.broker.node(), self.mailbox.connection());
+        braid_machine::Owner { node, connection, attachment }
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use braid_broker::{Answer, Task};
-use braid_machine::Refused;
-use braid_types::{Event, Message, Publish, PublishResult, Refusal, RefusalKind, Ticket};
+use braid_machine::{PublishIdentity, Refused};
+use braid_types::{Event, Message, Publish, PublishResult, PublisherIdentity, Refusal, RefusalKind, Ticket};
+use bytes::Bytes;
 
 use super::{Service, refused_publish};
+use crate::conversion;
 use crate::limits::REQUEST_OVERHEAD_BYTES;
-use crate::routes::{InPartition, Routes};
+use crate::routes::Routes;
 
 /// A publish that waits for several partitions.
 #[derive(Clone, Copy, Debug)]
@@ -21,9 +23,28 @@ pub(super) struct Join {
 impl Service {
     pub(super) fn publish(&mut self, publish: Publish) {
         self.published += 1;
-        match self.routes.find(&self.node, &self.vhost, &publish.message) {
-            Ok(routes) => self.route(publish, &routes),
-            Err(refusal) => self.no_exchange(publish, refusal),
+        let routes = match self.routes.find(&self.node, &self.vhost, &publish.message) {
+            Ok(routes) => routes,
+            Err(refusal) => return self.no_exchange(publish, refusal),
+        };
+        match conversion::publish_identity(&publish.message) {
+            Ok(None) => self.route(publish, &routes, None),
+            Ok(Some(identity)) => {
+                let identity = self.scoped(identity);
+                self.route(publish, &routes, Some(&identity));
+            }
+            Err(error) => self.refuse(publish, Refusal::new(RefusalKind::PreconditionFailed, error.to_string())),
+        }
+    }
+
+    /// Exactly-once identities are a user's own (SPEC section 3); the vhost is that of the group.
+    fn scoped(&self, identity: PublisherIdentity) -> PublishIdentity {
+        let scoped = |name: Bytes| Bytes::from([&self.user[..], b"\0", &name[..]].concat());
+        match identity {
+            PublisherIdentity::Sequence { publisher, sequence } => {
+                PublishIdentity::Sequence { publisher: scoped(publisher), sequence }
+            }
+            PublisherIdentity::Token(token) => PublishIdentity::Token { token: scoped(token) },
         }
     }
 
@@ -45,7 +66,7 @@ impl Service {
         }
     }
 
-    fn route(&mut self, publish: Publish, routes: &Arc<Routes>) {
+    fn route(&mut self, publish: Publish, routes: &Arc<Routes>, identity: Option<&PublishIdentity>) {
         let Publish { ticket, mandatory, channel, message } = publish;
         if message.retain && !self.node.retain(&self.vhost, routes, &message) {
             let refusal = Refusal::new(RefusalKind::LimitReached, "the node has no room for more retained messages");
@@ -59,16 +80,18 @@ impl Service {
             routes.deliver_directly(&message, &mut self.outbox, self.turn);
             self.turn = self.turn.wrapping_add(1);
         }
-        self.store(ticket, &message, routes);
+        self.store(ticket, &message, routes, identity);
     }
 
     /// Stores `message` in all groups that it was routed to; the answer waits for every partition.
-    fn store(&mut self, ticket: Option<Ticket>, message: &Arc<Message>, routes: &Routes) {
+    fn store(
+        &mut self,
+        ticket: Option<Ticket>,
+        message: &Arc<Message>,
+        routes: &Routes,
+        identity: Option<&PublishIdentity>,
+    ) {
         let groups = routes.stored_in(message.publisher);
-        self.store_in(ticket, message, routes, &groups);
-    }
-
-    fn store_in(&mut self, ticket: Option<Ticket>, message: &Arc<Message>, routes: &Routes, groups: &[InPartition]) {
         let answer = match (ticket, groups.len()) {
             (None, _) => None,
             (Some(ticket), 0) => {
@@ -83,13 +106,13 @@ impl Service {
                 Some((ticket, Some(join)))
             }
         };
-        for (partition, groups) in groups {
+        for (partition, groups) in groups.iter() {
             let answer = match answer {
                 None => Answer::Silent,
                 Some((ticket, None)) => Answer::Confirm { ticket },
                 Some((_, Some(join))) => Answer::ConfirmPart { join },
             };
-            let task: Task = routes.enqueue(groups, message, answer);
+            let task: Task = routes.enqueue(groups, message, identity, answer);
             let batch = self.batch(*partition);
             batch.bytes += message.size_bytes() + REQUEST_OVERHEAD_BYTES;
             batch.tasks.push(task);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use braid_broker::limits::HAND_OFF_CREDIT_MESSAGES;
-use braid_broker::{Interest, InterestKey, Item, Subscriber};
+use braid_broker::{Interest, InterestKey, Item, OnLoss, Subscriber};
 use braid_types::{
     Completion, Event, Filter, GroupId, PartitionId, Protocol, Refusal, RefusalKind, RetainedDelivery, Settlement,
     Source, Subscribe, SubscriptionId, Ticket, UnackedOnEnd,
@@ -146,9 +146,10 @@ impl Service {
         let attachment = self.mailbox.allocate_attachment();
         let mut state = Attachment::new(row.partition, row.id, request.subscription);
         state.ticket = Some(request.ticket);
-        let member = self.member_config(attachment, request.settlement, request.priority, request.exclusive);
+        let on_loss = OnLoss::Detach(request.on_loss);
+        let member = self.member_config(attachment, request.settlement, request.priority, request.exclusive, on_loss);
         self.subscriptions.insert(request.subscription, Subscription::ByName { attachment });
-        self.attach(attachment, state, member, request.on_loss, request.label.clone());
+        self.attach(attachment, state, member, request.label.clone());
     }
 
     fn subscribe_shared(&mut self, request: &Subscribe, share: Bytes, filter: Filter) {
@@ -239,7 +240,7 @@ impl Service {
         let Some(partition) = self.node.broker.partition(group.partition).cloned() else { return };
         self.attachments.insert(0, Attachment::of_session(&group));
         let window = Settlement::Acknowledged { messages: u32::from(session.window) };
-        let member = self.member_config(0, window, 0, false);
+        let member = self.member_config(0, window, 0, false, OnLoss::Pause);
         let (answer, attached) = tokio::sync::oneshot::channel();
         let task = braid_broker::Task {
             command: braid_machine::Command::Attach { group: group.group, member: Box::new(member) },

@@ -1,19 +1,24 @@
-//! The messages that a partition's groups refer to, by entry and position, as the log will have them.
+//! The messages that a partition's groups refer to, as far as they are in memory, by entry and position.
+//!
+//! In a partition without a log all of them are, until they are forgotten. In one with a log only those that came last
+//! and were not handed out yet, and some that were read ahead: bounded by number and bytes, the rest is read again.
 //!
 //! Invariant: an entry goes when its last message is forgotten; the machine tells exactly once per message.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use braid_types::{LogIndex, Message, MessageId};
 use bytes::{Bytes, BytesMut};
 use hashbrown::HashMap;
 
-use crate::limits::BODY_COMPACTED_BYTES_MAX;
+use crate::limits::{BODY_COMPACTED_BYTES_MAX, RECENT_BYTES_MAX, RECENT_MESSAGES_MAX};
 
 #[derive(Debug, Default)]
 struct Entry {
-    live: u32,
-    slots: Vec<Option<Arc<Message>>>,
+    live: usize,
+    /// By position, ascending.
+    slots: Vec<(u32, Option<Arc<Message>>)>,
 }
 
 /// Messages of one partition.
@@ -23,65 +28,111 @@ pub(crate) struct Bodies {
     open: Entry,
     open_index: LogIndex,
     delivered: Vec<bool>,
+    /// The log has them too; in the order of their entries, with the number and bytes that are here.
+    recent: Option<Recent>,
+}
+
+/// What is kept although the log has it.
+#[derive(Debug, Default)]
+struct Recent {
+    order: VecDeque<LogIndex>,
+    messages: usize,
+    bytes: usize,
+    /// Read before they were asked for.
+    ahead: HashMap<MessageId, Arc<Message>>,
 }
 
 impl Bodies {
+    /// Those of a partition with a log.
+    pub(crate) fn logged() -> Self {
+        Self { recent: Some(Recent::default()), ..Self::default() }
+    }
+
     /// Begins the entry `index`: what is inserted next belongs to it.
     pub(crate) fn open(&mut self, index: LogIndex) {
         self.open_index = index;
     }
 
-    /// Adds the message of the open entry's command `position`. Returns its size.
+    /// Adds the message of the open entry's command `position`; positions ascend. Returns its size.
     pub(crate) fn insert(&mut self, position: u32, message: Arc<Message>) -> usize {
-        let position = position as usize;
-        if self.open.slots.len() <= position {
-            self.open.slots.resize(position + 1, None);
-            self.delivered.resize(position + 1, false);
-        }
         let size_bytes = message.size_bytes();
-        if let Some(slot) = self.open.slots.get_mut(position) {
-            *slot = Some(message);
-            self.open.live += 1;
-        }
+        self.open.slots.push((position, Some(message)));
+        self.open.live += 1;
+        self.delivered.push(false);
         size_bytes
     }
 
-    /// The message, for a delivery.
+    /// The message, for a delivery. `None` in a partition with a log: it has to be read.
     pub(crate) fn get(&mut self, id: MessageId) -> Option<Arc<Message>> {
-        let position = id.position as usize;
-        let entry = if id.index == self.open_index {
-            if let Some(delivered) = self.delivered.get_mut(position) {
+        if id.index == self.open_index {
+            let place = self.open.find(id.position)?;
+            if let Some(delivered) = self.delivered.get_mut(place) {
                 *delivered = true;
             }
-            &self.open
-        } else {
-            self.entries.get(&id.index)?
-        };
-        entry.slots.get(position)?.clone()
+            return self.open.slots.get(place)?.1.clone();
+        }
+        if let Some(entry) = self.entries.get(&id.index) {
+            return entry.slots.get(entry.find(id.position)?)?.1.clone();
+        }
+        self.recent.as_mut()?.ahead.remove(&id)
     }
 
-    /// Drops the message. Returns its size.
+    /// Drops the message. Returns its size, if it was here.
     pub(crate) fn forget(&mut self, id: MessageId) -> usize {
-        let position = id.position as usize;
         if id.index == self.open_index {
-            let taken = self.open.slots.get_mut(position).and_then(Option::take);
-            self.open.live -= u32::from(taken.is_some());
-            return taken.map_or(0, |message| message.size_bytes());
+            return self.open.take(id.position).map_or(0, |message| message.size_bytes());
         }
-        let Some(entry) = self.entries.get_mut(&id.index) else { return 0 };
-        let taken = entry.slots.get_mut(position).and_then(Option::take);
-        entry.live -= u32::from(taken.is_some());
-        if entry.live == 0 {
+        let Some(entry) = self.entries.get_mut(&id.index) else {
+            if let Some(recent) = &mut self.recent {
+                recent.ahead.remove(&id);
+            }
+            return 0;
+        };
+        let taken = entry.take(id.position);
+        let is_empty = entry.live == 0;
+        if is_empty {
             self.entries.remove(&id.index);
         }
-        taken.map_or(0, |message| message.size_bytes())
+        let Some(message) = taken else { return 0 };
+        if let Some(recent) = &mut self.recent {
+            recent.messages = recent.messages.saturating_sub(1);
+            recent.bytes = recent.bytes.saturating_sub(message.size_bytes());
+        }
+        message.size_bytes()
     }
 
-    /// Ends the open entry: what nobody was given yet stays for longer, so small ones leave the read buffer that they
-    /// are slices of.
+    /// Keeps a message that was read before it was asked for.
+    pub(crate) fn read_ahead(&mut self, id: MessageId, message: Arc<Message>) {
+        if let Some(recent) = &mut self.recent {
+            recent.ahead.insert(id, message);
+        }
+    }
+
+    /// Drops what was read ahead and not asked for.
+    pub(crate) fn forget_ahead(&mut self) {
+        if let Some(recent) = &mut self.recent {
+            recent.ahead.clear();
+        }
+    }
+
+    /// Messages that were read ahead.
+    pub(crate) fn ahead(&self) -> usize {
+        self.recent.as_ref().map_or(0, |recent| recent.ahead.len())
+    }
+
+    /// It is here, or was read ahead.
+    pub(crate) fn has(&self, id: MessageId) -> bool {
+        let is_ahead = || self.recent.as_ref().is_some_and(|recent| recent.ahead.contains_key(&id));
+        self.entries.get(&id.index).is_some_and(|entry| entry.find(id.position).is_some()) || is_ahead()
+    }
+
+    /// Ends the open entry. What nobody was given yet stays for longer: without a log, small ones leave the read buffer
+    /// that they are slices of.
     pub(crate) fn close(&mut self) {
-        if self.open.live > 0 {
-            for (slot, delivered) in self.open.slots.iter_mut().zip(&self.delivered) {
+        if self.recent.is_some() {
+            self.keep_recent();
+        } else if self.open.live > 0 {
+            for ((_, slot), delivered) in self.open.slots.iter_mut().zip(&self.delivered) {
                 if let Some(message) = slot
                     && !delivered
                     && message.size_bytes() <= BODY_COMPACTED_BYTES_MAX
@@ -91,11 +142,59 @@ impl Bodies {
             }
             let entry = std::mem::take(&mut self.open);
             self.entries.insert(self.open_index, entry);
-        } else {
-            self.open.slots.clear();
         }
+        self.open.slots.clear();
+        self.open.live = 0;
         self.delivered.clear();
         self.open_index = LogIndex(0);
+    }
+
+    /// What was handed out is read again should it come back; the others are likely to go out soon.
+    fn keep_recent(&mut self) {
+        let Some(recent) = &mut self.recent else { return };
+        let mut bytes = 0;
+        let waiting = self.open.slots.drain(..).zip(&self.delivered).filter_map(|((position, slot), delivered)| {
+            let message = slot.filter(|_| !delivered)?;
+            bytes += message.size_bytes();
+            Some((position, Some(message)))
+        });
+        let slots: Vec<_> = waiting.collect();
+        if slots.is_empty() {
+            return;
+        }
+        recent.messages += slots.len();
+        recent.bytes += bytes;
+        recent.order.push_back(self.open_index);
+        self.entries.insert(self.open_index, Entry { live: slots.len(), slots });
+        while (recent.messages > RECENT_MESSAGES_MAX || recent.bytes > RECENT_BYTES_MAX || recent.is_sparse())
+            && let Some(oldest) = recent.order.pop_front()
+        {
+            let slots = self.entries.remove(&oldest).map(|entry| entry.slots).unwrap_or_default();
+            for message in slots.into_iter().filter_map(|(_, slot)| slot) {
+                recent.messages = recent.messages.saturating_sub(1);
+                recent.bytes = recent.bytes.saturating_sub(message.size_bytes());
+            }
+        }
+    }
+}
+
+impl Recent {
+    /// More entries are listed than there can be messages: most of them are gone.
+    fn is_sparse(&self) -> bool {
+        self.order.len() > RECENT_MESSAGES_MAX
+    }
+}
+
+impl Entry {
+    fn find(&self, position: u32) -> Option<usize> {
+        self.slots.binary_search_by_key(&position, |(position, _)| *position).ok()
+    }
+
+    fn take(&mut self, position: u32) -> Option<Arc<Message>> {
+        let place = self.find(position)?;
+        let taken = self.slots.get_mut(place)?.1.take()?;
+        self.live -= 1;
+        Some(taken)
     }
 }
 
@@ -132,21 +231,55 @@ mod tests {
         })
     }
 
+    fn id(index: u64, position: u32) -> MessageId {
+        MessageId { index: LogIndex(index), position }
+    }
+
     #[test]
     fn messages_live_until_forgotten_and_entries_until_their_last_message() {
         let mut bodies = Bodies::default();
-        let id = |position| MessageId { index: LogIndex(5), position };
         bodies.open(LogIndex(5));
         bodies.insert(1, message(b"one"));
         bodies.insert(3, message(b"three"));
-        assert_eq!(bodies.get(id(3)), Some(message(b"three")));
-        assert_eq!(bodies.get(id(2)), None);
+        assert_eq!(bodies.get(id(5, 3)), Some(message(b"three")));
+        assert_eq!(bodies.get(id(5, 2)), None);
         bodies.close();
-        assert_eq!(bodies.get(id(1)), Some(message(b"one")), "a compacted message is equal to what came");
-        assert_eq!(bodies.forget(id(1)), 3);
-        assert_eq!(bodies.forget(id(1)), 0);
-        assert_eq!(bodies.get(id(1)), None);
-        assert_eq!(bodies.forget(id(3)), 5);
+        assert_eq!(bodies.get(id(5, 1)), Some(message(b"one")), "a compacted message is equal to what came");
+        assert_eq!(bodies.forget(id(5, 1)), 3);
+        assert_eq!(bodies.forget(id(5, 1)), 0);
+        assert_eq!(bodies.get(id(5, 1)), None);
+        assert_eq!(bodies.forget(id(5, 3)), 5);
         assert!(bodies.entries.is_empty());
+    }
+
+    #[test]
+    fn with_a_log_only_what_came_last_and_waits_is_in_memory() {
+        let mut bodies = Bodies::logged();
+        for index in 1..=RECENT_MESSAGES_MAX as u64 + 10 {
+            bodies.open(LogIndex(index));
+            bodies.insert(0, message(b"waits"));
+            bodies.insert(1, message(b"handed out"));
+            assert!(bodies.get(id(index, 1)).is_some());
+            bodies.close();
+        }
+        assert_eq!(bodies.get(id(1, 0)), None, "too long ago");
+        assert_eq!(bodies.get(id(20, 1)), None, "handed out already");
+        assert_eq!(bodies.get(id(20, 0)), Some(message(b"waits")));
+        assert_eq!(bodies.entries.len(), RECENT_MESSAGES_MAX);
+        for index in 1..=RECENT_MESSAGES_MAX as u64 + 10 {
+            bodies.forget(id(index, 0));
+        }
+        assert!(bodies.entries.is_empty());
+        let recent = bodies.recent.as_ref().unwrap();
+        assert_eq!((recent.messages, recent.bytes), (0, 0));
+    }
+
+    #[test]
+    fn what_was_read_ahead_is_given_once() {
+        let mut bodies = Bodies::logged();
+        bodies.read_ahead(id(7, 2), message(b"ahead"));
+        assert!(bodies.has(id(7, 2)));
+        assert_eq!(bodies.get(id(7, 2)), Some(message(b"ahead")));
+        assert_eq!((bodies.get(id(7, 2)), bodies.ahead()), (None, 0));
     }
 }

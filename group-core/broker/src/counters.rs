@@ -61,5 +61,8 @@ counters! {
     bodies_held_bytes, "gauge", "Bytes of message bodies that groups hold.";
     retained_messages, "gauge", "Retained messages.";
     sessions_kept, "gauge", "MQTT sessions that wait for their client.";
+    messages_dead_lettered_total, "counter", "Messages published again because they died in a group.";
+    messages_dead_letter_cycles_total, "counter", "Dead letters dropped because they went round in a circle.";
+    partitions_out_of_service, "gauge", "Partitions whose log cannot be used.";
     groups_faulted_total, "counter", "Groups taken out of service by a broken invariant.";
 }

@@ -40,3 +40,47 @@ pub const RETAINED_TOTAL_BYTES_MAX: usize = 1024 * 1024 * 1024;
 
 /// Bytes of one retained message.
 pub const RETAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Messages that a partition with a log keeps in memory although the log has them, because they came last and wait. They
+/// may be slices of 64 KiB read buffers: 64 MiB in the worst case.
+pub const RECENT_MESSAGES_MAX: usize = 1_024;
+
+/// Bytes of those messages.
+pub const RECENT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Messages of a group that are read together when one of them is needed and only the log has it.
+pub const READ_AHEAD_MESSAGES: usize = 512;
+
+/// Bytes that such a read is to have at most, as far as sizes are known.
+pub const READ_AHEAD_BYTES: usize = 1024 * 1024;
+
+/// Entries of a partition that wait for the disk at a time. What comes meanwhile is gathered for the next one: so
+/// entries grow with the load, and none waits for a timer.
+pub const ENTRIES_IN_FLIGHT_MAX: usize = 2;
+
+/// Commands of one entry: bounds what is applied without looking at anything else, and the table of bodies.
+pub const ENTRY_COMMANDS_MAX: usize = 16_384;
+
+/// Bytes of messages in one entry, unless one alone has more (guide, rule 24).
+pub const ENTRY_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of a message that are stored in one piece. Larger ones are cut into chunks of this size, in entries of their own.
+pub const CHUNK_BYTES: usize = 4 * 1024 * 1024;
+
+/// From so many groups on, those of a message are named by a set.
+pub const GROUP_SET_MIN: usize = 8;
+
+/// Group sets that a partition has at a time; the oldest gives way.
+pub const GROUP_SETS_MAX: u32 = 256;
+
+/// Bytes of the log that a snapshot would free, from which on one is made.
+pub const SNAPSHOT_RECLAIMS_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Pause before an entry that the log could not take is offered again, in milliseconds.
+pub const PROPOSE_RETRY_MS: u64 = 2;
+
+/// How often a full disk is looked at again, in milliseconds.
+pub const SPACE_CHECK_MS: u64 = 200;
+
+/// Dead letters of a partition that are under way at a time; the others wait in their groups.
+pub const DEAD_LETTERS_UNDER_WAY_MAX: usize = 256;

@@ -1,4 +1,5 @@
-//! How many bytes of message bodies groups hold, and whether publishers have to wait because of it.
+//! How many bytes of message bodies groups hold in memory, whether the disk is full, and whether publishers have to wait
+//! because of one of them.
 //!
 //! Invariant: once the limit is reached publishers stay blocked until the sum is under 80 % of it (hysteresis), so
 //! that they do not flap at the edge. Acks, cancels and deletes are never blocked: they are what frees memory.
@@ -12,7 +13,8 @@ use tokio::sync::watch;
 pub struct MemoryGauge {
     held_bytes: AtomicUsize,
     limit_bytes: usize,
-    is_blocked: AtomicBool,
+    is_crowded: AtomicBool,
+    is_disk_full: AtomicBool,
     changed: watch::Sender<bool>,
 }
 
@@ -23,7 +25,8 @@ impl MemoryGauge {
         Self {
             held_bytes: AtomicUsize::new(0),
             limit_bytes,
-            is_blocked: AtomicBool::new(false),
+            is_crowded: AtomicBool::new(false),
+            is_disk_full: AtomicBool::new(false),
             changed: watch::Sender::new(false),
         }
     }
@@ -37,7 +40,21 @@ impl MemoryGauge {
     /// Publishers have to wait.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
-        self.is_blocked.load(Ordering::Relaxed)
+        self.is_crowded.load(Ordering::Relaxed) || self.is_disk_full.load(Ordering::Relaxed)
+    }
+
+    /// Why, in the words of the configuration.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        if self.is_disk_full.load(Ordering::Relaxed) { "the disk is full" } else { "limits.memory_bytes_max" }
+    }
+
+    /// The disk has no room for messages, or has some again.
+    pub fn set_disk_full(&self, is_full: bool) {
+        if self.is_disk_full.swap(is_full, Ordering::Relaxed) != is_full {
+            tracing::warn!(is_full, "the disk's room for messages");
+            self.changed.send_modify(|blocked| *blocked = self.is_blocked());
+        }
     }
 
     /// Tells when publishers have to wait, and when they may go on.
@@ -51,10 +68,10 @@ impl MemoryGauge {
         let before = self.held_bytes.fetch_add(added, Ordering::Relaxed).saturating_add(added);
         self.held_bytes.fetch_sub(removed, Ordering::Relaxed);
         let held = before.saturating_sub(removed);
-        let was_blocked = self.is_blocked();
-        let is_blocked = if was_blocked { held > self.limit_bytes / 5 * 4 } else { held >= self.limit_bytes };
-        if is_blocked != was_blocked && self.is_blocked.swap(is_blocked, Ordering::Relaxed) != is_blocked {
-            tracing::warn!(held_bytes = held, limit_bytes = self.limit_bytes, is_blocked, "limits.memory_bytes_max");
+        let was_crowded = self.is_crowded.load(Ordering::Relaxed);
+        let is_crowded = if was_crowded { held > self.limit_bytes / 5 * 4 } else { held >= self.limit_bytes };
+        if is_crowded != was_crowded && self.is_crowded.swap(is_crowded, Ordering::Relaxed) != is_crowded {
+            tracing::warn!(held_bytes = held, limit_bytes = self.limit_bytes, is_crowded, "limits.memory_bytes_max");
             // Read inside: of two partitions that change it at once, the later look wins.
             self.changed.send_modify(|blocked| *blocked = self.is_blocked());
         }

@@ -1,31 +1,50 @@
-//! A partition's owner task: takes submissions in rounds, applies them to the machine, and hands out what came of them
-//! with one wake-up per connection and round.
+//! A partition: its owner task takes submissions in rounds, has them logged where the partition has a log, applies them to
+//! the machine, and hands out what came of them with one wake-up per connection and round.
 //!
-//! In this step every group is of the memory class: the log says that nothing is durable, and an entry is applied as
-//! soon as it is made. The owner is the only one that touches machine and bodies.
+//! The owner is the only one that touches machine and bodies. A confirm is handed out when the entry counts: at once
+//! without a log, when it is on disk (on a majority of disks) otherwise (SPEC section 8, P1).
 
 use std::sync::Arc;
 
-use braid_machine::{Command, Partition};
-use braid_types::{ConnectionId, DeliveryId, GroupId, PartitionId};
+use braid_machine::{Command, GroupConfig};
+use braid_replica::Error;
+use braid_types::{ConnectionId, DeliveryId, GroupId, Message, PartitionId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::listing::{GroupListing, MemberListing};
 use crate::work::{Answer, Submission, Task};
 use crate::{Clock, ConnectionInfo, Counters, Mailbox, MemoryGauge};
 
+mod applying;
 mod attached;
+mod effects;
+mod entry;
+mod events;
+mod group_sets;
 mod inspect;
+mod letters;
+mod loading;
+mod logged;
+mod opening;
 mod owner;
+mod proposing;
 mod round;
+mod snapshots;
+
+pub(crate) use effects::blank;
+pub use letters::DeadLetter;
+pub(crate) use opening::NodeLog;
 
 /// What a partition has to say to the node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionNote {
     /// The last member left a group.
     Unused(GroupId),
     /// A group was not used for as long as its settings allow.
     Expired(GroupId),
+    /// A message died in a group that keeps its dead letters. It is to be published again, and then to be ended by
+    /// [`Command::EndDeadLetters`].
+    DeadLetter(Box<DeadLetter>),
 }
 
 /// What a partition's owner is asked.
@@ -34,6 +53,10 @@ pub(crate) enum Job {
     Submit(Submission),
     ConnectionClosed { connection: ConnectionId, kept: Vec<DeliveryId> },
     Inspect { groups: Option<Vec<GroupId>>, answer: oneshot::Sender<Vec<(GroupId, Inspected)>> },
+    Reconcile { wanted: Vec<(GroupId, GroupConfig)>, upto: GroupId, answer: oneshot::Sender<()> },
+    Barrier { answer: oneshot::Sender<()> },
+    Snapshot,
+    SnapshotWritten(Box<snapshots::Written>),
 }
 
 /// What a partition tells of a group.
@@ -49,15 +72,19 @@ pub struct Inspected {
 
 /// What the owner task of a partition shares with the node.
 #[derive(Clone, Debug)]
-pub struct Owned {
+pub(crate) struct Owned {
+    /// The node.
+    pub(crate) node: u64,
     /// Time.
-    pub clock: Clock,
+    pub(crate) clock: Clock,
     /// Counts.
-    pub counters: Arc<Counters>,
+    pub(crate) counters: Arc<Counters>,
     /// Held bodies.
-    pub memory: Arc<MemoryGauge>,
+    pub(crate) memory: Arc<MemoryGauge>,
     /// Where notes go.
-    pub notes: mpsc::UnboundedSender<PartitionNote>,
+    pub(crate) notes: mpsc::UnboundedSender<PartitionNote>,
+    /// Stands in for a message until it was read.
+    pub(crate) blank: Arc<Message>,
 }
 
 /// The way to a partition. Cheap to clone.
@@ -69,9 +96,13 @@ pub struct PartitionHandle {
 }
 
 impl PartitionHandle {
-    /// Starts the owner task of partition `id` on the current runtime.
-    #[must_use]
-    pub fn start(id: PartitionId, owned: Owned) -> Self {
+    /// Starts the owner task of partition `id` on the current runtime. The receiver hears when it serves, or why it does
+    /// not.
+    pub(crate) fn start(
+        id: PartitionId,
+        owned: Owned,
+        log: Option<NodeLog>,
+    ) -> (Self, oneshot::Receiver<Result<(), Error>>) {
         // Unbounded as a channel, bounded by its writers: each connection has a limit of bytes in flight.
         let (inbox, jobs) = mpsc::unbounded_channel();
         let internal = Arc::new(Mailbox::new(ConnectionInfo {
@@ -79,8 +110,20 @@ impl PartitionHandle {
             protocol: braid_types::Protocol::Amqp,
             peer: String::new(),
         }));
-        tokio::spawn(owner::Owner::new(Partition::default(), owned).run(jobs));
-        Self { id, inbox, internal }
+        let (started, starting) = oneshot::channel();
+        // No handle, so that the task ends when all handles are gone.
+        let own_inbox = inbox.downgrade();
+        tokio::spawn(async move {
+            let owner = match log {
+                None => {
+                    drop(started.send(Ok(())));
+                    owner::Owner::new(id, owned, own_inbox, None)
+                }
+                Some(log) => opening::open(id, owned, own_inbox, &log, started).await,
+            };
+            owner.run(jobs).await;
+        });
+        (Self { id, inbox, internal }, starting)
     }
 
     /// Its number.
@@ -117,6 +160,30 @@ impl PartitionHandle {
         let (answer, reply) = oneshot::channel();
         self.send(Job::Inspect { groups, answer });
         reply.await.unwrap_or_default()
+    }
+
+    /// Has the partition agree with the catalog: groups that are wanted are made, those with ids up to `upto` that are
+    /// not wanted are deleted. Returns when that is done.
+    pub async fn reconcile(&self, wanted: Vec<(GroupId, GroupConfig)>, upto: GroupId) {
+        let (answer, done) = oneshot::channel();
+        self.send(Job::Reconcile { wanted, upto, answer });
+        if done.await.is_err() {
+            tracing::debug!(partition = self.id.0, "the partition has stopped");
+        }
+    }
+
+    /// Waits until all that was sent before is applied: what was settled before is gone for good (SPEC section 8, P7).
+    pub async fn barrier(&self) {
+        let (answer, done) = oneshot::channel();
+        self.send(Job::Barrier { answer });
+        if done.await.is_err() {
+            tracing::debug!(partition = self.id.0, "the partition has stopped");
+        }
+    }
+
+    /// Has a snapshot made, so that a start has less to read.
+    pub fn snapshot(&self) {
+        self.send(Job::Snapshot);
     }
 
     fn internal_submission(&self, command: Command, answer: Answer) -> Submission {

@@ -3,20 +3,11 @@
 use std::sync::Arc;
 
 use braid_machine::{Command, Refused, Reply};
-use braid_types::{MemberId, Message, Outcome, Ticket};
+use braid_types::{MemberId, Message, Ticket};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use crate::Mailbox;
-
-/// What becomes of a member when its connection is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnLoss {
-    /// It is detached, its deliveries end like this.
-    Detach(Outcome),
-    /// It is paused: a persistent session will be back.
-    Pause,
-}
 
 /// What is to be done with a command's reply.
 #[derive(Debug)]
@@ -37,8 +28,6 @@ pub enum Answer {
     Attach {
         /// Which attachment.
         attachment: u32,
-        /// What becomes of the member with the connection.
-        on_loss: OnLoss,
         /// Consumer tag, client id or sid, for listings.
         label: Bytes,
     },
@@ -48,15 +37,13 @@ pub enum Answer {
         ticket: Ticket,
         /// Which attachment holds it.
         attachment: u32,
-        /// What becomes of it with the connection.
-        on_loss: Outcome,
     },
     /// Tell the connection that the attachment gets nothing more.
     Detach {
         /// Which attachment.
         attachment: u32,
     },
-    /// The member of a persistent session: paused with its connection; tell whoever waits for it.
+    /// The member of a persistent session; tell whoever waits for it.
     AttachSession(oneshot::Sender<Result<MemberId, Refused>>),
     /// Tell whoever waits for it.
     Once(oneshot::Sender<Reply>),
@@ -73,7 +60,7 @@ pub struct Task {
     pub answer: Answer,
 }
 
-/// Commands of one connection, applied one after the other as one entry.
+/// Commands of one connection, applied one after the other.
 #[derive(Debug)]
 pub struct Submission {
     /// Who gets the answers and the deliveries of attached members.

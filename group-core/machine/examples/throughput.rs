@@ -5,7 +5,9 @@
 
 use std::time::Instant;
 
-use braid_machine::{Command, Credit, Effect, GroupConfig, MemberConfig, MessageHeader, Owner, Partition, Strategy};
+use braid_machine::{
+    Command, Credit, Effect, GroupConfig, Groups, MemberConfig, MessageHeader, OnLoss, Owner, Partition, Strategy,
+};
 use braid_types::{
     Address, DeliveryId, Filter, GroupId, LogIndex, Machine, MemberId, Outcome, Protocol, Stamp, Term, Timestamp,
 };
@@ -99,11 +101,18 @@ impl Bench {
 
     fn enqueue(&mut self, address: Option<&Address>) {
         let message = MessageHeader { size_bytes: 256, priority: 4, expires_at: None, address: address.cloned() };
-        self.apply(Command::Enqueue { groups: smallvec![GROUP], message });
+        self.apply(Command::Enqueue { groups: Groups::These(smallvec![GROUP]), message });
     }
 
     fn attach(&mut self, credit: Credit, filter: Option<Filter>) {
-        let member = MemberConfig { owner: Owner::default(), credit, priority: 0, exclusive: false, filter };
+        let member = MemberConfig {
+            owner: Owner::default(),
+            credit,
+            priority: 0,
+            exclusive: false,
+            filter,
+            on_loss: OnLoss::Detach(Outcome::Modified),
+        };
         self.apply(Command::Attach { group: GROUP, member: Box::new(member) });
     }
 }

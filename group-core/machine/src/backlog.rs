@@ -8,6 +8,7 @@ use core::mem;
 use braid_types::{Filter, Outcome, Timestamp};
 
 use crate::context::Context;
+use crate::dead_letters::DeadLetters;
 use crate::delayed::Delayed;
 use crate::filters::{FilterSlot, Filters};
 use crate::lane::Lane;
@@ -26,12 +27,28 @@ pub(crate) struct Backlog {
     in_lanes: bool,
     /// Messages that wait for their next try.
     pub(crate) delayed: Delayed,
+    /// Messages that were dropped and are kept until they are stored elsewhere. They wait for no member.
+    pub(crate) dead_letters: DeadLetters,
 }
 
 impl Backlog {
     /// An empty one, whose messages are in lanes if the strategy is by key.
-    pub(crate) fn new(strategy: Strategy) -> Self {
-        Self { in_lanes: strategy == Strategy::Key, ..Self::default() }
+    pub(crate) fn new(config: &GroupConfig) -> Self {
+        let dead_letters = DeadLetters::new(config.keeps_dead_letters);
+        Self { in_lanes: config.strategy == Strategy::Key, dead_letters, ..Self::default() }
+    }
+
+    /// Sorts all ready messages into lanes, or out of them. O(n log n).
+    pub(crate) fn change_strategy(&mut self, strategy: Strategy) {
+        self.in_lanes = strategy == Strategy::Key;
+        for message in self.ready.take_all() {
+            let class = self.class_of(&message);
+            if message.acquired_count > 0 {
+                self.ready.push_returned(class, message);
+            } else {
+                self.ready.push_fresh(class, message);
+            }
+        }
     }
 
     /// The class of a message.
@@ -62,7 +79,7 @@ impl Backlog {
         messages
     }
 
-    /// Messages, delayed ones too.
+    /// Messages, delayed ones too, without dead letters.
     pub(crate) fn count(&self) -> u64 {
         self.ready.count() + self.delayed.count()
     }
@@ -73,7 +90,7 @@ impl Backlog {
             return;
         }
         for message in self.ready.take_expired(context.now()) {
-            context.drop_message(&message, DropReason::Expired);
+            self.dead_letters.drop_message(context, message, DropReason::Expired);
         }
     }
 
@@ -97,14 +114,14 @@ impl Backlog {
                 message.delivery_count = message.delivery_count.saturating_add(1);
                 let delay_ms = config.retry.map_or(0, |retry| retry.delay_ms(message.delivery_count));
                 if config.delivery_limit.is_some_and(|limit| message.delivery_count > limit) {
-                    context.drop_message(&message, DropReason::DeliveryLimit);
+                    self.dead_letters.drop_message(context, message, DropReason::DeliveryLimit);
                 } else if delay_ms > 0 {
                     self.delayed.insert(context.now().plus_ms(delay_ms), message);
                 } else {
                     self.put_back(message);
                 }
             }
-            Outcome::Rejected => context.drop_message(&message, DropReason::Rejected),
+            Outcome::Rejected => self.dead_letters.drop_message(context, message, DropReason::Rejected),
         }
     }
 

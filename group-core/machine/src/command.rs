@@ -3,92 +3,32 @@
 //! Here are the commands as data; what each does in its group is in `command/`.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
-use braid_types::{Address, ConnectionId, DeliveryId, Filter, GroupId, MemberId, Outcome, Timestamp, UnackedOnEnd};
-use bytes::Bytes;
+use braid_types::{ConnectionId, DeliveryId, GroupId, MemberId, MessageId, Outcome, UnackedOnEnd};
 use smallvec::SmallVec;
 
 use crate::GroupConfig;
 
 mod attach;
+mod configure;
 mod credit;
+mod dead_letters;
 mod detach;
 mod enqueue;
 mod get;
+mod groups;
+mod lost;
+mod member_config;
+mod message_header;
 mod pause;
 mod purge;
 
-/// Who gets a member's deliveries: opaque to the machine, carried back in [`crate::Effect`]s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Owner {
-    /// The connection.
-    pub connection: ConnectionId,
-    /// The connection's own number for this attachment.
-    pub attachment: u32,
-}
+pub(crate) use lost::Loss;
 
-/// What the machine knows of a message. The body stays outside (ARCHITECTURE, INV-4).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MessageHeader {
-    /// Bytes that count for limits and byte credit.
-    pub size_bytes: u32,
-    /// 0 to 31; higher first.
-    pub priority: u8,
-    /// Partition time after which it is never delivered.
-    pub expires_at: Option<Timestamp>,
-    /// For filtered members; `None` when it was published without one.
-    pub address: Option<Address>,
-}
-
-/// What makes a publish the same as an earlier one, within a group (SPEC section 3, exactly-once publishing). The names
-/// are made unique in vhost and user by who proposes the command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PublishIdentity {
-    /// A publisher that numbers its messages: up to the last number that the group took, they are known.
-    Sequence {
-        /// Its name, at most [`crate::limits::IDENTITY_BYTES_MAX`] bytes.
-        publisher: Bytes,
-        /// The number of the message. Numbers rise; gaps are allowed.
-        sequence: u64,
-    },
-    /// A name for this message alone, known for a time.
-    Token {
-        /// At most [`crate::limits::IDENTITY_BYTES_MAX`] bytes.
-        token: Bytes,
-    },
-}
-
-/// How a member's deliveries are settled and limited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credit {
-    /// Settled by the client; at most `messages` unacked (0: unlimited). Refilled by settling.
-    Window {
-        /// The window.
-        messages: u32,
-    },
-    /// Settled by the very command that dispatches; limited by what was granted and not yet used.
-    Granted {
-        /// Messages.
-        messages: u32,
-        /// Bytes; the last message may exceed it.
-        bytes: u64,
-    },
-}
-
-/// A member to attach.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemberConfig {
-    /// Who gets its deliveries.
-    pub owner: Owner,
-    /// Window or grants.
-    pub credit: Credit,
-    /// Higher first.
-    pub priority: i32,
-    /// No other member beside it.
-    pub exclusive: bool,
-    /// Offered only messages whose address matches; `None`: all.
-    pub filter: Option<Filter>,
-}
+pub use groups::{GroupSetId, Groups};
+pub use member_config::{Credit, MemberConfig, OnLoss, Owner};
+pub use message_header::{MessageHeader, PublishIdentity};
 
 /// A command. Commands that name an unknown group or member change nothing and say so in their reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +38,14 @@ pub enum Command {
         /// Its id.
         group: GroupId,
         /// Its settings.
+        config: Box<GroupConfig>,
+    },
+    /// Replaces the settings of a group. Limits hold at once; priorities and times to live concern messages from now
+    /// on; messages and members stay, whatever the strategy.
+    Configure {
+        /// Which.
+        group: GroupId,
+        /// Its settings from now on.
         config: Box<GroupConfig>,
     },
     /// Removes a group with all that it holds; members are told by [`crate::Effect::Cancelled`].
@@ -116,22 +64,30 @@ pub enum Command {
     },
     /// Appends a message to groups. Its [`braid_types::MessageId`] is the command's stamp. A group that refuses it
     /// ([`crate::Refused::LimitReached`], [`crate::Refused::Faulted`]) makes the reply a refusal, though others may
-    /// have taken it.
+    /// have taken it. An unknown set is refused by [`crate::Refused::NoSuchGroup`].
     Enqueue {
-        /// Which groups; each at most once.
-        groups: SmallVec<[GroupId; 1]>,
+        /// Which groups.
+        groups: Groups,
         /// The message.
         message: MessageHeader,
     },
     /// Appends a message to those of the groups that do not know its identity yet. The others are answered for as if
     /// they had taken it: they did, the first time.
     EnqueueOnce {
-        /// Which groups; each at most once.
-        groups: SmallVec<[GroupId; 1]>,
+        /// Which groups.
+        groups: Groups,
         /// The message.
         message: MessageHeader,
         /// What it is known by.
         identity: PublishIdentity,
+    },
+    /// Defines a set of groups for [`Groups::Set`], or defines it anew. At most
+    /// [`crate::limits::GROUP_SETS_MAX`] sets of at most [`crate::limits::GROUPS_PER_ENQUEUE_MAX`] groups.
+    DefineGroupSet {
+        /// Which set.
+        set: GroupSetId,
+        /// Its groups; none: the set is forgotten.
+        groups: Vec<GroupId>,
     },
     /// Attaches a member. Its [`MemberId`] is the command's stamp.
     Attach {
@@ -167,6 +123,28 @@ pub enum Command {
         /// Its new window (0: unlimited).
         messages: u32,
     },
+    /// A connection is gone, and with it all members that it owns in any group: first none of them is sent anything
+    /// more, then each ends or is paused, as its [`OnLoss`] says. Members that another connection has resumed are not
+    /// its own any more.
+    ConnectionLost {
+        /// The node that the connection was on.
+        node: u64,
+        /// Which.
+        connection: ConnectionId,
+        /// Deliveries that paused members keep; the rest of what those hold goes back, not counted as tried.
+        kept: SmallVec<[DeliveryId; 4]>,
+    },
+    /// A node is gone with all its connections. Their members end or are paused, as their [`OnLoss`] says; what those
+    /// held that end goes back, not counted as tried (SPEC section 3), and paused ones keep all that they hold.
+    NodeLost {
+        /// Which.
+        node: u64,
+    },
+    /// This node leads the partition from now on (for [`crate::Strategy::LocalFirst`]).
+    Lead {
+        /// Which.
+        node: u64,
+    },
     /// Changes the window of a member (0: unlimited).
     SetWindow {
         /// Which group.
@@ -198,6 +176,14 @@ pub enum Command {
         /// How.
         outcome: Outcome,
     },
+    /// Dead letters that a group kept have found their place: it lets go of them. Unknown ids are ignored, so that it
+    /// may be repeated.
+    EndDeadLetters {
+        /// Which group.
+        group: GroupId,
+        /// Which messages.
+        messages: SmallVec<[MessageId; 4]>,
+    },
     /// Time has passed: what waits for it happens in all groups. Proposed when [`crate::Partition::next_deadline`] has
     /// come; other commands do the same for the group that they name.
     Tick,
@@ -210,5 +196,7 @@ pub enum Command {
         owner: Owner,
         /// Settle it at once.
         settled: bool,
+        /// How the delivery ends when the connection is lost before it is settled.
+        on_loss: Outcome,
     },
 }

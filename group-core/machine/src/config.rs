@@ -32,6 +32,9 @@ pub struct GroupConfig {
     /// Milliseconds for which tokens of publishes are remembered; `None`:
     /// [`crate::limits::TOKEN_WINDOW_DEFAULT_MS`].
     pub token_window_ms: Option<u64>,
+    /// A message that is dropped for a reason that dead-letters it stays in the group, out of reach of members, until
+    /// [`crate::Command::EndDeadLetters`] says that it has been stored elsewhere: at-least-once dead-lettering.
+    pub keeps_dead_letters: bool,
 }
 
 impl GroupConfig {
@@ -55,6 +58,9 @@ pub enum Strategy {
     Random,
     /// By the message's address: messages of one address go to one member at a time, in order.
     Key,
+    /// Those first whose connection is on the node that leads the partition ([`crate::Command::Lead`]), in turn; others
+    /// only while none of those has credit.
+    LocalFirst,
 }
 
 /// What happens at the length limits.

@@ -1,10 +1,11 @@
-//! What a command sees besides its group: where and when it takes effect, and the two things that belong to the whole
-//! partition: the list of effects and the reference counts.
+//! What a command sees besides its group: where and when it takes effect, and the things that belong to the whole
+//! partition: the list of effects, the reference counts, and which members each connection has.
 
 use alloc::vec::Vec;
 
 use braid_types::{GroupId, MemberId, MessageId, Stamp, Timestamp};
 
+use crate::attachments::Attachments;
 use crate::message::HeldMessage;
 use crate::references::References;
 use crate::{DropReason, Effect};
@@ -20,6 +21,8 @@ pub(crate) struct Context<'a> {
     pub(crate) effects: &'a mut Vec<Effect>,
     /// Holders of shared messages.
     pub(crate) references: &'a mut References,
+    /// The members of each connection.
+    pub(crate) attachments: &'a mut Attachments,
 }
 
 impl Context<'_> {
@@ -46,13 +49,13 @@ impl Context<'_> {
     }
 
     /// Tells that a message was dropped.
-    pub(crate) fn note_dropped(&mut self, message: MessageId, reason: DropReason, delivery_count: u32) {
-        self.effects.push(Effect::Dropped { group: self.group, message, reason, delivery_count });
+    pub(crate) fn note_dropped(&mut self, message: MessageId, reason: DropReason, delivery_count: u32, kept: bool) {
+        self.effects.push(Effect::Dropped { group: self.group, message, reason, delivery_count, kept });
     }
 
-    /// The group lets go of a message that nobody accepted.
+    /// The group lets go of a message that nobody accepted and that is no dead letter.
     pub(crate) fn drop_message(&mut self, message: &HeldMessage, reason: DropReason) {
-        self.note_dropped(message.id, reason, message.delivery_count);
+        self.note_dropped(message.id, reason, message.delivery_count, false);
         self.release(message);
     }
 }

@@ -22,6 +22,29 @@ pub enum DropReason {
     MaxLength,
 }
 
+impl DropReason {
+    /// The word for it in `x-death` headers and counters: RabbitMQ's where it has one.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Rejected => "rejected",
+            Self::DeliveryLimit => "delivery_limit",
+            Self::Expired => "expired",
+            Self::Purged => "purged",
+            Self::GroupDeleted => "deleted",
+            Self::MaxLength => "maxlen",
+        }
+    }
+
+    /// Whether a message that goes for this reason is a dead letter.
+    pub(crate) fn is_dead_letter(self) -> bool {
+        match self {
+            Self::Rejected | Self::DeliveryLimit | Self::Expired | Self::MaxLength => true,
+            Self::Purged | Self::GroupDeleted => false,
+        }
+    }
+}
+
 /// Something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -55,6 +78,8 @@ pub enum Effect {
         reason: DropReason,
         /// Failed tries.
         delivery_count: u32,
+        /// The group keeps it until [`crate::Command::EndDeadLetters`]; otherwise it has let go of it.
+        kept: bool,
     },
     /// No group of the partition refers to the message any more. Comes after every `Deliver` of it.
     Forget {

@@ -1,18 +1,31 @@
 //! What the members of a group hold together: how much, and which lanes they hold by it.
 //!
-//! Invariant: all unacked messages of a lane are with one member, if the group dispatches by key. So a lane moves only
-//! after its old holder has settled.
+//! Invariant: in a group that dispatches by key, a lane is handed out to the member that holds messages of it and to no
+//! other, so it moves only after its old holder has settled. Only if the group has dispatched otherwise before can
+//! several members hold messages of a lane; then nobody is handed more of it until one of them or none is left.
 
 use alloc::boxed::Box;
 
 use braid_types::MemberId;
+use smallvec::SmallVec;
 
 use crate::Strategy;
 use crate::lane::{LANES, Lane};
 use crate::message::HeldMessage;
 
-/// A lane's holder, and how many of its messages it holds.
-type Holding = Option<(MemberId, u64)>;
+/// Who holds messages of a lane, in order of ids, and how many.
+type Holding = SmallVec<[(MemberId, u64); 1]>;
+
+/// Who may be handed messages of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// Nobody holds it: its owner.
+    Nobody,
+    /// Only who holds it.
+    One(MemberId),
+    /// Several hold it, from before: nobody.
+    Several,
+}
 
 /// Unacked messages of a group.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +38,7 @@ pub(crate) struct InFlight {
 impl InFlight {
     /// Nothing yet.
     pub(crate) fn new(strategy: Strategy) -> Self {
-        let lanes = (strategy == Strategy::Key).then(|| Box::new([None; LANES as usize]));
+        let lanes = (strategy == Strategy::Key).then(|| Box::new(core::array::from_fn(|_| Holding::new())));
         Self { count: 0, lanes }
     }
 
@@ -35,25 +48,37 @@ impl InFlight {
     }
 
     /// Who holds messages of a lane.
-    pub(crate) fn holder(&self, lane: Lane) -> Option<MemberId> {
-        let (holder, _) = (*self.lanes.as_ref()?.get(lane.number())?)?;
-        Some(holder)
+    pub(crate) fn holder(&self, lane: Lane) -> Holder {
+        let holding = self.lanes.as_ref().and_then(|lanes| lanes.get(lane.number()));
+        match holding.map_or(&[][..], |holding| holding.as_slice()) {
+            [] => Holder::Nobody,
+            [(holder, _)] => Holder::One(*holder),
+            _ => Holder::Several,
+        }
     }
 
-    /// A member was handed a message. Whether nobody else holds its lane.
-    pub(crate) fn add(&mut self, member: MemberId, message: &HeldMessage) -> bool {
+    /// A member was handed a message.
+    pub(crate) fn add(&mut self, member: MemberId, message: &HeldMessage) {
         self.count += 1;
-        let Some(holding) = self.holding_mut(message) else { return true };
-        let (holder, held) = holding.unwrap_or((member, 0));
-        *holding = Some((holder, held + 1));
-        holder == member
+        let Some(holding) = self.holding_mut(message) else { return };
+        match holding.iter_mut().find(|(holder, _)| *holder == member) {
+            Some((_, held)) => *held += 1,
+            None => {
+                let place = holding.partition_point(|(holder, _)| *holder < member);
+                holding.insert(place, (member, 1));
+            }
+        }
     }
 
     /// A member holds a message no more.
-    pub(crate) fn remove(&mut self, message: &HeldMessage) {
+    pub(crate) fn remove(&mut self, member: MemberId, message: &HeldMessage) {
         self.count -= 1;
-        if let Some(holding) = self.holding_mut(message) {
-            *holding = holding.filter(|(_, held)| *held > 1).map(|(holder, held)| (holder, held - 1));
+        let Some(holding) = self.holding_mut(message) else { return };
+        if let Some((_, held)) = holding.iter_mut().find(|(holder, _)| *holder == member) {
+            *held -= 1;
+            if *held == 0 {
+                holding.retain(|(holder, _)| *holder != member);
+            }
         }
     }
 

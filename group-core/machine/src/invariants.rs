@@ -6,8 +6,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use braid_types::{DeliveryId, MessageId};
+use braid_types::{DeliveryId, GroupId, MessageId};
 
+use crate::attachments::Attachments;
 use crate::filters::{FilterSlot, is_same};
 use crate::group::Group;
 use crate::in_flight::InFlight;
@@ -25,7 +26,8 @@ pub fn check(partition: &Partition) -> Result<(), String> {
     let mut holders: BTreeMap<MessageId, (u32, bool)> = BTreeMap::new();
     for id in partition.group_ids() {
         let Some(group) = partition.groups.get(&id) else { continue };
-        check_group(group).map_err(|what| format!("group {}: {what}", id.0))?;
+        check_changed(partition, id, group)?;
+        check_group(partition, group).map_err(|what| format!("group {}: {what}", id.0))?;
         for message in group.messages() {
             let (count, shared) = holders.entry(message.id).or_insert((0, message.shared));
             *count += 1;
@@ -33,6 +35,7 @@ pub fn check(partition: &Partition) -> Result<(), String> {
         }
     }
     check_references(partition, &holders)?;
+    check_attachments(partition)?;
     check_deadlines(partition)
 }
 
@@ -49,6 +52,20 @@ fn check_deadlines(partition: &Partition) -> Result<(), String> {
     ensure(noted == partition.deadlines.len(), "(10) a time is noted for no group")
 }
 
+fn check_attachments(partition: &Partition) -> Result<(), String> {
+    let mut attachments = Attachments::default();
+    for (id, group) in &partition.groups {
+        for member in group.members.iter() {
+            attachments.insert(member.owner, *id, member.id);
+        }
+    }
+    ensure(attachments == partition.attachments, "(15) members of connections differ from their recount")
+}
+
+fn check_changed(partition: &Partition, id: GroupId, group: &Group) -> Result<(), String> {
+    ensure(!group.is_changed || partition.changed.contains(&id), "(16) a change is not noted")
+}
+
 fn check_references(partition: &Partition, holders: &BTreeMap<MessageId, (u32, bool)>) -> Result<(), String> {
     let shared = holders.iter().filter(|(_, (_, shared))| *shared);
     ensure(shared.clone().count() == partition.references.len(), "(6) a count without a holder")?;
@@ -58,12 +75,14 @@ fn check_references(partition: &Partition, holders: &BTreeMap<MessageId, (u32, b
     ensure(holders.values().all(|(count, shared)| *shared || *count == 1), "(6) two groups hold an unshared message")
 }
 
-fn check_group(group: &Group) -> Result<(), String> {
+fn check_group(partition: &Partition, group: &Group) -> Result<(), String> {
     if group.fault.is_some() {
         return Ok(());
     }
     check_held(group)?;
     check_ready(group)?;
+    check_dead_letters(group)?;
+    ensure(group.members.service().leading() == partition.leading, "(3) a group does not know who leads")?;
     check_times(group)?;
     check_length(group)?;
     let may_go = if group.config.strategy == Strategy::Key {
@@ -89,9 +108,9 @@ fn check_places(group: &Group) -> Result<(), String> {
     ensure(ids.last().copied() <= group.newest, "a message is younger than the newest")?;
     let mut in_flight = InFlight::new(group.config.strategy);
     for member in group.members.iter() {
-        let mut held = member.unacked.iter();
-        let alone = held.all(|(_, handed_out)| in_flight.add(member.id, &handed_out.message));
-        ensure(alone, "(13) two members hold messages of one lane")?;
+        for (_, handed_out) in member.unacked.iter() {
+            in_flight.add(member.id, &handed_out.message);
+        }
     }
     ensure(in_flight == group.in_flight, "(5) what is in flight differs from its recount")
 }
@@ -114,6 +133,12 @@ fn check_length(group: &Group) -> Result<(), String> {
     let is_over = group.config.messages_max.is_some_and(|limit| ready.count() > limit)
         || group.config.size_bytes_max.is_some_and(|limit| ready.size_bytes() > limit);
     ensure(!is_over || group.rejects_publishes, "(12) a group is over its limits")
+}
+
+fn check_dead_letters(group: &Group) -> Result<(), String> {
+    let letters = &group.backlog.dead_letters;
+    ensure(letters.keeps == group.config.keeps_dead_letters, "a group does not know whether it keeps dead letters")?;
+    ensure(letters.iter().all(|letter| letter.reason.is_dead_letter()), "a dead letter that is none")
 }
 
 fn check_times(group: &Group) -> Result<(), String> {

@@ -15,13 +15,17 @@
 //!                        └── due ─── delayed ◀─────┘ modified, where tries are delayed
 //! ```
 //!
+//! In a group that keeps dead letters, what was rejected, went over the limit, expired or was too much is a *dead letter*
+//! before it is gone: out of reach of members, until [`Command::EndDeadLetters`] says that it is stored elsewhere.
+//!
 //! The crate is pure: no clock, file, socket, thread or randomness (`no_std` + alloc makes the compiler say so). It
 //! knows message ids and small headers, never bodies. Times are partition time in milliseconds; sizes are bytes.
 //!
 //! # Invariants
 //! Each is recounted by [`invariants::check`], which the property tests run after every command.
 //!
-//! 1. A message of a group is in exactly one place: ready, delayed, or unacked with one member.
+//! 1. A message of a group is in exactly one place: ready, delayed, unacked with one member, or a dead
+//!    letter.
 //! 2. After each command nothing is left that could be handed out: no ready message may go to a member with credit.
 //! 3. A member stands in the service queue exactly while it is attached, not overdue, the active one where only one is,
 //!    and has credit; a member whose window is full or whose grants are used up is sent nothing.
@@ -38,18 +42,24 @@
 //! 11. A group with a single active member sends to one member at a time, and to one if any is attached and not
 //!     overdue.
 //! 12. After each command a group is within its length limits, or takes no publishes.
-//! 13. A group that dispatches by key has all unacked messages of one address with one member.
-//! 14. The same log gives the same state, replies and effects, from the start or from any snapshot.
+//! 13. A group that dispatches by key hands out messages of one address to one member at a time: to the one that holds
+//!     unacked ones of that address, if any does; to nobody while several do, from before it dispatched by key.
+//! 14. The same log gives the same state, replies and effects, from the start or from any snapshot, whole or in
+//!     parts.
+//! 15. Which members a connection has is known without a look at the groups, and is what a look at the groups gives.
+//! 16. A group that differs from what [`Partition::take_changed`] left is among the next changed ones.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm, clippy::float_arithmetic)]
 
 extern crate alloc;
 
+mod attachments;
 mod backlog;
 mod command;
 mod config;
 mod context;
+mod dead_letters;
 mod deadlines;
 mod delayed;
 mod dispatch;
@@ -57,6 +67,7 @@ mod effect;
 mod fault;
 mod filters;
 mod group;
+mod group_sets;
 mod hasher;
 mod in_flight;
 pub mod invariants;
@@ -79,9 +90,10 @@ mod unacked;
 mod view;
 mod wire;
 
-pub use command::{Command, Credit, MemberConfig, MessageHeader, Owner, PublishIdentity};
+pub use command::{Command, Credit, GroupSetId, Groups, MemberConfig, MessageHeader, OnLoss, Owner, PublishIdentity};
 pub use config::{GroupConfig, Overflow, RetryDelay, Strategy};
 pub use effect::{DropReason, Effect};
 pub use partition::Partition;
 pub use reply::{Refused, Reply, Taken};
 pub use view::{GroupView, MemberView, Skipped};
+pub use wire::decode_commands;

@@ -1,14 +1,21 @@
 //! Named limits of a partition. Each is refused by [`crate::Refused::LimitReached`], never by a panic; all are far
 //! above what a sane client needs and exist so that one group cannot take the partition down.
 
-/// Groups of a partition: 20,000 groups on three nodes (ROADMAP) all in one partition, with room.
-pub const GROUPS_PER_PARTITION_MAX: usize = 65_536;
+/// Groups of a partition: 100,000 sessions and more all in one partition, with room. An idle one takes less than 600
+/// bytes.
+pub const GROUPS_PER_PARTITION_MAX: usize = 262_144;
 
 /// Groups that one enqueue names. A fan-out to more is cut into several commands by the proposer; it keeps the command
 /// under a quarter of an entry's 1 MiB.
 pub const GROUPS_PER_ENQUEUE_MAX: usize = 16_384;
 
-/// Attached members of a group. Every member costs about 250 bytes on every replica.
+/// Sets of groups that a partition knows: at most 128 MiB, if each of them is as large as it may be.
+pub const GROUP_SETS_MAX: usize = 1_024;
+
+/// Dead letters that one command ends: a quarter of an entry's 1 MiB or less.
+pub const DEAD_LETTERS_PER_END_MAX: usize = 16_384;
+
+/// Attached members of a group. Every member costs about 300 bytes on every replica.
 pub const MEMBERS_PER_GROUP_MAX: usize = 16_384;
 
 /// Messages of a group that `Get` handed out and nobody has settled. They cost a member each.
@@ -17,7 +24,7 @@ pub const HELD_GETS_PER_GROUP_MAX: usize = 65_536;
 /// Distinct filters of a group's members: one bit each in the mask of a match class.
 pub const FILTERS_PER_GROUP_MAX: usize = 64;
 
-/// Messages of a group, ready and handed out. About 64 bytes each on every replica, whatever their size.
+/// Messages of a group: ready, delayed, handed out, and dead letters. About 64 bytes each on every replica, whatever their size.
 pub const MESSAGES_PER_GROUP_MAX: u64 = 1 << 28;
 
 /// Deliveries that one settle names: half an entry's 1 MiB.
@@ -36,8 +43,8 @@ pub const TOKENS_PER_GROUP_MAX: usize = 262_144;
 /// Milliseconds for which a token is remembered, unless the group says otherwise: JetStream's default window.
 pub const TOKEN_WINDOW_DEFAULT_MS: u64 = 120_000;
 
-/// Bytes of a publisher's name or a token; a longer one is refused.
-pub const IDENTITY_BYTES_MAX: usize = 256;
+/// Bytes of a publisher's name or a token, with the user that makes it unique in front; a longer one is refused.
+pub const IDENTITY_BYTES_MAX: usize = 1_024;
 
 /// Levels of message priority; a higher priority is lowered to the highest level (SPEC section 3).
 pub const PRIORITY_LEVELS: u8 = 32;

@@ -14,12 +14,12 @@
 use alloc::collections::BTreeSet;
 use core::mem;
 
-use braid_types::{DeliveryId, MemberId, Timestamp};
+use braid_types::{DeliveryId, MemberId, Outcome, Timestamp};
 
 use crate::filters::FilterSlot;
 use crate::members::Turn;
 use crate::unacked::Unacked;
-use crate::{Credit, Owner};
+use crate::{Credit, OnLoss, Owner};
 
 /// Where a member is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +71,13 @@ pub(crate) struct Member {
     pub(crate) turn: Option<Turn>,
     /// What [`Member::may_own`] said when the member was last looked at.
     pub(crate) owns: bool,
+    /// What becomes of it when its connection is lost.
+    pub(crate) on_loss: OnLoss,
 }
 
 impl Member {
     /// The member that holds what a `Get` took. It was never attached.
-    pub(crate) fn of_get(id: MemberId, owner: Owner) -> Self {
+    pub(crate) fn of_get(id: MemberId, owner: Owner, on_loss: Outcome) -> Self {
         Self {
             id,
             owner,
@@ -89,6 +91,7 @@ impl Member {
             overdue: BTreeSet::new(),
             turn: None,
             owns: false,
+            on_loss: OnLoss::Detach(on_loss),
         }
     }
 

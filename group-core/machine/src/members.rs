@@ -7,11 +7,11 @@ use alloc::collections::BTreeMap;
 
 use braid_types::{MemberId, MessageId};
 
-use crate::Strategy;
 use crate::fault::{Broken, Sound};
 use crate::filters::Mask;
 use crate::member::Member;
 use crate::ready::Takers;
+use crate::{Owner, Strategy};
 
 mod service_queue;
 
@@ -29,8 +29,34 @@ pub(crate) struct Members {
 
 impl Members {
     /// No members, and a service queue that goes on with the tickets of an earlier one.
-    pub(crate) fn new(strategy: Strategy, next_ticket: u64) -> Self {
-        Self { by_id: BTreeMap::new(), service: ServiceQueue::new(strategy, next_ticket), present: 0, generation: 1 }
+    pub(crate) fn new(strategy: Strategy, leading: Option<u64>, next_ticket: u64) -> Self {
+        let service = ServiceQueue::new(strategy, leading, next_ticket);
+        Self { by_id: BTreeMap::new(), service, present: 0, generation: 1 }
+    }
+
+    /// Another node leads. Members keep their tickets.
+    pub(crate) fn lead(&mut self, leading: Option<u64>) {
+        let strategy = self.service.strategy();
+        if strategy == Strategy::LocalFirst {
+            self.line_up_again(strategy, leading);
+        } else {
+            self.service.set_leading(leading);
+        }
+    }
+
+    /// The strategy is another one. Members keep their tickets.
+    pub(crate) fn set_strategy(&mut self, strategy: Strategy) {
+        self.line_up_again(strategy, self.service.leading());
+    }
+
+    fn line_up_again(&mut self, strategy: Strategy, leading: Option<u64>) {
+        let mut service = ServiceQueue::new(strategy, leading, self.service.next_ticket());
+        for member in self.by_id.values_mut() {
+            if let Some(turn) = member.turn {
+                service.restore(member, turn.ticket);
+            }
+        }
+        self.service = service;
     }
 
     /// Members that are attached or paused.
@@ -102,15 +128,16 @@ impl Members {
         self.by_id.insert(member.id, member);
     }
 
-    /// After a member was changed: it lines up in the service queue, leaves it, or is removed when it is gone.
-    pub(crate) fn refresh(&mut self, id: MemberId) -> Sound<()> {
-        let Some(member) = self.by_id.get_mut(&id) else { return Ok(()) };
+    /// After a member was changed: it lines up in the service queue, leaves it, or is removed when it is gone. Whose it
+    /// was that is gone.
+    pub(crate) fn refresh(&mut self, id: MemberId) -> Sound<Option<Owner>> {
+        let Some(member) = self.by_id.get_mut(&id) else { return Ok(None) };
         self.service.refresh(member)?;
         self.generation += u64::from(member.changes_ownership());
-        if member.is_gone() {
-            self.by_id.remove(&id);
+        if !member.is_gone() {
+            return Ok(None);
         }
-        Ok(())
+        Ok(self.by_id.remove(&id).map(|member| member.owner))
     }
 
     /// A member stopped being present; [`Members::refresh`] must follow.

@@ -29,7 +29,7 @@ impl Group {
         while self.ready_is_over(|limit| limit) {
             let first = self.backlog.ready.first().ok_or(Broken("nothing is ready and yet too much"))?;
             let message = self.backlog.pop(first).ok_or(Broken("a class with a head has no message"))?;
-            context.drop_message(&message, DropReason::MaxLength);
+            self.backlog.dead_letters.drop_message(context, message, DropReason::MaxLength);
             self.backlog.drop_expired(context);
         }
         Ok(())

@@ -3,27 +3,39 @@
 //! `apply` is one match. It is total: every decodable command has a reply and changes the same on every replica. Never
 //! reads a clock (time is the stamp's), never iterates a hash map for output.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use braid_types::{CorruptBytes, DeliveryId, GroupId, Machine, MemberId, MessageId, Stamp, Timestamp};
+use braid_types::{CorruptBytes, GroupId, Machine, Stamp, Timestamp};
 use bytes::{Bytes, BytesMut};
 
+use crate::attachments::Attachments;
 use crate::deadlines::Deadlines;
 use crate::group::Group;
+use crate::group_sets::GroupSets;
 use crate::hasher::FixedMap;
 use crate::references::References;
-use crate::view::GroupView;
 use crate::{Command, Effect, Reply};
 
 mod enqueue;
 mod lifecycle;
+mod lost;
+mod parts;
+mod queries;
 
 /// A partition: one log that carries many groups, and the state that follows from it.
 #[derive(Debug, Default)]
 pub struct Partition {
-    pub(crate) groups: FixedMap<GroupId, Group>,
+    /// Boxed, so that the map's free slots cost next to nothing and growing it moves no groups.
+    pub(crate) groups: FixedMap<GroupId, Box<Group>>,
+    pub(crate) group_sets: GroupSets,
     pub(crate) references: References,
+    pub(crate) attachments: Attachments,
     pub(crate) deadlines: Deadlines,
+    /// The node that leads.
+    pub(crate) leading: Option<u64>,
+    /// Groups that were changed since they were last asked for; deleted ones too.
+    pub(crate) changed: Vec<GroupId>,
     /// The latest time of a stamp. Time does not go back, whatever a stamp says.
     pub(crate) time: Timestamp,
 }
@@ -52,17 +64,17 @@ impl Machine for Partition {
             Command::Detach { group, member, unacked } => {
                 self.in_group(stamp, group, effects, |group, context| group.detach(context, member, unacked))
             }
-            Command::Pause { group, member } => self.in_group(stamp, group, effects, |group, _| group.pause(member)),
+            Command::Pause { group, member } => {
+                self.in_group(stamp, group, effects, |group, context| group.pause(context, member))
+            }
             Command::Resume { group, member, owner, messages } => {
-                self.in_group(stamp, group, effects, |group, context| {
-                    group.resume(context.now(), member, owner, messages)
-                })
+                self.in_group(stamp, group, effects, |group, context| group.resume(context, member, owner, messages))
             }
             Command::SetWindow { group, member, messages } => {
-                self.in_group(stamp, group, effects, |group, _| group.set_window(member, messages))
+                self.in_group(stamp, group, effects, |group, context| group.set_window(context, member, messages))
             }
             Command::Grant { group, member, messages, bytes } => {
-                self.in_group(stamp, group, effects, |group, _| group.grant(member, messages, bytes))
+                self.in_group(stamp, group, effects, |group, context| group.grant(context, member, messages, bytes))
             }
             Command::Settle { group, member, deliveries, outcome } => {
                 self.in_group(stamp, group, effects, |group, context| {
@@ -70,9 +82,21 @@ impl Machine for Partition {
                 })
             }
             Command::Tick => self.tick(stamp, effects),
-            Command::Get { group, owner, settled } => {
-                self.in_group(stamp, group, effects, |group, context| group.get(context, owner, settled))
+            Command::Get { group, owner, settled, on_loss } => {
+                self.in_group(stamp, group, effects, |group, context| group.get(context, owner, settled, on_loss))
             }
+            Command::Configure { group, config } => {
+                self.in_group(stamp, group, effects, |group, context| group.configure(context, *config))
+            }
+            Command::EndDeadLetters { group, messages } => {
+                self.in_group(stamp, group, effects, |group, context| group.end_dead_letters(context, &messages))
+            }
+            Command::ConnectionLost { node, connection, kept } => {
+                self.connection_lost(stamp, node, connection, kept.into_vec(), effects)
+            }
+            Command::NodeLost { node } => self.node_lost(stamp, node, effects),
+            Command::Lead { node } => self.lead(node),
+            Command::DefineGroupSet { set, groups } => self.group_sets.define(set, groups),
         }
     }
 
@@ -85,54 +109,6 @@ impl Machine for Partition {
     }
 }
 
-impl Partition {
-    /// The groups, in order of their ids.
-    #[must_use]
-    pub fn group_ids(&self) -> Vec<GroupId> {
-        let mut ids: Vec<GroupId> = self.groups.keys().copied().collect();
-        ids.sort_unstable();
-        ids
-    }
-
-    /// What a group looks like now.
-    #[must_use]
-    pub fn group(&self, id: GroupId) -> Option<GroupView<'_>> {
-        self.groups.get(&id).map(|group| GroupView::new(id, group))
-    }
-
-    /// When the partition wants a [`Command::Tick`] at the latest; `None`: nothing waits for time to pass. It may be
-    /// early: then the tick changes nothing, and the next deadline is later.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first()
-    }
-
-    /// The deliveries that a member has not settled, in the order of their ids; none for an unknown member.
-    pub fn unacked(&self, group: GroupId, member: MemberId) -> impl Iterator<Item = DeliveryId> {
-        let member = self.groups.get(&group).and_then(|group| group.members.get(member));
-        member.into_iter().flat_map(|member| member.unacked.iter().map(|(id, _)| id))
-    }
-
-    /// Whether a member is in a group: attached, paused, or here for what it has not settled.
-    #[must_use]
-    pub fn has_member(&self, group: GroupId, member: MemberId) -> bool {
-        self.groups.get(&group).is_some_and(|group| group.members.get(member).is_some())
-    }
-
-    /// Messages that some group holds, in order, each once: what a log must keep. O(n log n).
-    pub fn live_messages(&self) -> impl Iterator<Item = MessageId> {
-        let mut live: Vec<MessageId> = Vec::new();
-        for id in self.group_ids() {
-            if let Some(group) = self.groups.get(&id) {
-                live.extend(group.messages().map(|message| message.id));
-            }
-        }
-        live.sort_unstable();
-        live.dedup();
-        live.into_iter()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::boxed::Box;
@@ -140,7 +116,7 @@ mod tests {
     use braid_types::LogIndex;
 
     use super::*;
-    use crate::{Credit, MemberConfig, MessageHeader, Owner, Refused};
+    use crate::{Credit, MemberConfig, MessageHeader, OnLoss, Owner, Refused};
 
     const GROUP: GroupId = GroupId(1);
     const OTHER: GroupId = GroupId(2);
@@ -164,7 +140,14 @@ mod tests {
             apply(&mut partition, group.0, Command::CreateGroup { group, config: Box::default() });
         }
         let credit = Credit::Window { messages: 1 };
-        let member = MemberConfig { owner: Owner::default(), credit, priority: 0, exclusive: false, filter: None };
+        let member = MemberConfig {
+            owner: Owner::default(),
+            credit,
+            priority: 0,
+            exclusive: false,
+            filter: None,
+            on_loss: OnLoss::Pause,
+        };
         let (reply, _) = apply(&mut partition, 3, Command::Attach { group: GROUP, member: Box::new(member) });
         let Reply::Attached { member } = reply else { panic!("{reply:?}") };
         // A fault that this crate would have to make itself: the member stands in line and does not know it.

@@ -22,6 +22,7 @@ use crate::message::{HeldMessage, NEVER};
 
 mod class;
 mod fresh;
+mod in_order;
 mod queue;
 
 pub(crate) use class::{Class, Place};

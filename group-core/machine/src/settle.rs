@@ -28,7 +28,7 @@ impl Group {
                 holder.overdue.remove(delivery);
                 continue;
             };
-            self.in_flight.remove(&handed_out.message);
+            self.in_flight.remove(member, &handed_out.message);
             if outcome == Outcome::Accepted {
                 // Nearly all end like this, and then the message need not be moved.
                 context.release(&handed_out.message);
@@ -36,8 +36,8 @@ impl Group {
                 self.backlog.end_delivery(context, &self.config, handed_out.message, outcome);
             }
         }
-        self.members.refresh(member)?;
-        self.elect()?;
+        self.refresh(context, member)?;
+        self.elect(context)?;
         Ok(Reply::Done)
     }
 
@@ -45,7 +45,7 @@ impl Group {
     pub(crate) fn settle_all(&mut self, context: &mut Context<'_>, member: MemberId, outcome: Outcome) {
         let Some(holder) = self.members.get_mut(member) else { return };
         while let Some((_, handed_out)) = holder.unacked.take_first() {
-            self.in_flight.remove(&handed_out.message);
+            self.in_flight.remove(member, &handed_out.message);
             self.backlog.end_delivery(context, &self.config, handed_out.message, outcome);
         }
     }

@@ -20,13 +20,14 @@ use core::cmp::Reverse;
 
 use braid_types::MemberId;
 
+use crate::context::Context;
 use crate::fault::Sound;
 use crate::group::Group;
 use crate::member::{Member, Presence, Role};
 
 impl Group {
     /// After members came, went or settled: gives the roles anew. O(members), for groups with a single active member.
-    pub(crate) fn elect(&mut self) -> Sound<()> {
+    pub(crate) fn elect(&mut self, context: &mut Context<'_>) -> Sound<()> {
         if !self.config.single_active {
             return Ok(());
         }
@@ -39,10 +40,10 @@ impl Group {
             (Some(_), Some(active)) if !active.unacked.is_empty() => (Some(active.id), Role::Quiescing),
             (Some(best), _) => (Some(best.id), Role::Active),
         };
-        self.give_roles(chosen, role)
+        self.give_roles(context, chosen, role)
     }
 
-    fn give_roles(&mut self, chosen: Option<MemberId>, role: Role) -> Sound<()> {
+    fn give_roles(&mut self, context: &mut Context<'_>, chosen: Option<MemberId>, role: Role) -> Sound<()> {
         let role_of = |id| if Some(id) == chosen { role } else { Role::Standby };
         let changed = self.members.iter().filter(|member| member.role != role_of(member.id));
         let changed: Vec<MemberId> = changed.map(|member| member.id).collect();
@@ -50,7 +51,7 @@ impl Group {
             if let Some(member) = self.members.get_mut(id) {
                 member.role = role_of(id);
             }
-            self.members.refresh(id)?;
+            self.refresh(context, id)?;
         }
         Ok(())
     }

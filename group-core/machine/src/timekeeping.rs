@@ -81,7 +81,7 @@ impl Group {
             }
         }
         self.look_at_holders();
-        self.elect()
+        self.elect(context)
     }
 
     fn end_overdue_of(&mut self, context: &mut Context<'_>, id: MemberId) -> Sound<()> {
@@ -94,12 +94,12 @@ impl Group {
             if member.is_present() {
                 member.overdue.insert(delivery);
             }
-            self.in_flight.remove(&handed_out.message);
+            self.in_flight.remove(id, &handed_out.message);
             self.backlog.put_back(handed_out.message);
             deliveries += 1;
         }
         let owner = member.owner;
         context.effects.push(Effect::MemberOverdue { owner, group: context.group, member: id, deliveries });
-        self.members.refresh(id)
+        self.refresh(context, id)
     }
 }

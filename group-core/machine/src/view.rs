@@ -66,6 +66,12 @@ impl<'a> GroupView<'a> {
         self.group.backlog.delayed.count()
     }
 
+    /// Dead letters that it keeps until they are stored elsewhere.
+    #[must_use]
+    pub fn dead_letters(&self) -> u64 {
+        self.group.backlog.dead_letters.count()
+    }
+
     /// It takes no publishes until it has relaxed to four fifths of its length limits.
     #[must_use]
     pub fn rejects_publishes(&self) -> bool {

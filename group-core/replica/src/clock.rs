@@ -9,22 +9,23 @@ use braid_types::Timestamp;
 /// How fast the clock may be drawn towards the wall clock: one part in this many.
 const SLEW_PARTS: u64 = 100;
 
-/// A leader's clock.
+/// The clock of a leader. Time since the Unix epoch in milliseconds, as the log counts it.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub struct EntryClock {
     read_at: Instant,
     now_us: u64,
 }
 
-impl Clock {
+impl EntryClock {
     /// Goes on from `last`, the last time in the log; an empty log begins with the wall clock's.
-    pub(crate) fn new(last: Timestamp) -> Self {
+    #[must_use]
+    pub fn new(last: Timestamp) -> Self {
         let now_us = if last == Timestamp(0) { wall_us() } else { last.0.saturating_mul(1_000) };
         Self { read_at: Instant::now(), now_us }
     }
 
-    /// The time.
-    pub(crate) fn now(&mut self) -> Timestamp {
+    /// The time; never before an earlier one.
+    pub fn now(&mut self) -> Timestamp {
         let read_at = Instant::now();
         let elapsed_us = u64::try_from(read_at.duration_since(self.read_at).as_micros()).unwrap_or(u64::MAX);
         self.read_at = read_at;
@@ -55,8 +56,8 @@ mod tests {
 
     const HOUR_US: u64 = 3_600_000_000;
 
-    fn at(now_us: u64) -> Clock {
-        Clock { read_at: Instant::now(), now_us }
+    fn at(now_us: u64) -> EntryClock {
+        EntryClock { read_at: Instant::now(), now_us }
     }
 
     #[test]
@@ -83,8 +84,8 @@ mod tests {
 
     #[test]
     fn an_old_log_goes_on_where_it_ended() {
-        let mut clock = Clock::new(Timestamp(5_000));
+        let mut clock = EntryClock::new(Timestamp(5_000));
         assert!(clock.now() < Timestamp(60_000));
-        assert!(Clock::new(Timestamp(0)).now() > Timestamp(1_600_000_000_000));
+        assert!(EntryClock::new(Timestamp(0)).now() > Timestamp(1_600_000_000_000));
     }
 }

@@ -20,6 +20,7 @@ mod clock;
 mod error;
 mod host;
 mod hosted;
+mod journal;
 pub mod limits;
 mod network;
 mod options;
@@ -29,7 +30,9 @@ mod sample;
 mod store;
 mod types;
 
+pub use clock::EntryClock;
 pub use error::Error;
 pub use hosted::Hosted;
+pub use journal::{Committed, Journal, JournalEvent, Proposal, SnapshotRequest};
 pub use options::Options;
 pub use replica::{EffectSink, Replica};

@@ -5,14 +5,13 @@ use std::{future::Future, io};
 
 use bytes::Bytes;
 use openraft::{
-    OptionalSend, RaftNetworkFactory, RaftNetworkV2,
+    OptionalSend, RaftNetworkFactory, RaftNetworkV2, RaftTypeConfig,
+    alias::{SnapshotOf, VoteOf},
     errors::{RPCError, ReplicationClosed, StreamingError, Unreachable},
     impls::BasicNode,
     network::RPCOption,
     raft::{AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, VoteRequest, VoteResponse},
 };
-
-use crate::types::{Snapshot, Types, Vote};
 
 /// Makes connections to nobody.
 pub(crate) struct NoPeers;
@@ -20,7 +19,7 @@ pub(crate) struct NoPeers;
 /// A connection to nobody.
 pub(crate) struct NoPeer;
 
-impl RaftNetworkFactory<Types> for NoPeers {
+impl<C: RaftTypeConfig<NodeId = u64, Node = BasicNode>> RaftNetworkFactory<C> for NoPeers {
     type Network = NoPeer;
 
     async fn new_client(&mut self, _target: u64, _node: &BasicNode) -> NoPeer {
@@ -28,44 +27,36 @@ impl RaftNetworkFactory<Types> for NoPeers {
     }
 }
 
-impl RaftNetworkV2<Types> for NoPeer {
+impl<C: RaftTypeConfig> RaftNetworkV2<C> for NoPeer {
     type SnapshotData = Bytes;
 
     async fn append_entries(
         &mut self,
-        _request: AppendEntriesRequest<Types>,
+        _request: AppendEntriesRequest<C>,
         _option: RPCOption,
-    ) -> Result<AppendEntriesResponse<Types>, RPCError<Types>> {
+    ) -> Result<AppendEntriesResponse<C>, RPCError<C>> {
         Err(RPCError::Unreachable(nobody()))
     }
 
-    async fn vote(
-        &mut self,
-        _request: VoteRequest<Types>,
-        _option: RPCOption,
-    ) -> Result<VoteResponse<Types>, RPCError<Types>> {
+    async fn vote(&mut self, _request: VoteRequest<C>, _option: RPCOption) -> Result<VoteResponse<C>, RPCError<C>> {
         Err(RPCError::Unreachable(nobody()))
     }
 
-    async fn pre_vote(
-        &mut self,
-        _request: VoteRequest<Types>,
-        _option: RPCOption,
-    ) -> Result<VoteResponse<Types>, RPCError<Types>> {
+    async fn pre_vote(&mut self, _request: VoteRequest<C>, _option: RPCOption) -> Result<VoteResponse<C>, RPCError<C>> {
         Err(RPCError::Unreachable(nobody()))
     }
 
     async fn full_snapshot(
         &mut self,
-        _vote: Vote,
-        _snapshot: Snapshot,
+        _vote: VoteOf<C>,
+        _snapshot: SnapshotOf<C, Bytes>,
         _cancel: impl Future<Output = ReplicationClosed> + OptionalSend + 'static,
         _option: RPCOption,
-    ) -> Result<SnapshotResponse<Types>, StreamingError<Types>> {
+    ) -> Result<SnapshotResponse<C>, StreamingError<C>> {
         Err(StreamingError::Unreachable(nobody()))
     }
 }
 
-fn nobody() -> Unreachable<Types> {
+fn nobody<C: RaftTypeConfig>() -> Unreachable<C> {
     Unreachable::new(&io::Error::other("this group has one voter and no network"))
 }

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     Error, Hosted, Options,
-    clock::Clock,
+    clock::EntryClock,
     host::{Host, Shared},
     limits::COMMAND_BYTES_MAX,
     store::Store,
@@ -31,7 +31,7 @@ pub struct Replica<M: Hosted> {
     raft: Raft<Types, Host<M>>,
     shared: Arc<Shared<M>>,
     store: Store,
-    clock: Mutex<Clock>,
+    clock: Mutex<EntryClock>,
     places: Semaphore,
 }
 

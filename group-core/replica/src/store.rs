@@ -14,7 +14,7 @@
 
 mod log;
 mod open;
-mod record;
+pub(crate) mod record;
 mod shadow;
 mod snapshot;
 #[cfg(test)]

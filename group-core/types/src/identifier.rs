@@ -25,6 +25,12 @@ impl Timestamp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
+impl ConnectionId {
+    /// No client: the publisher of what the broker itself publishes, dead letters. Never given to a connection, and never
+    /// used to publish what a client wrote.
+    pub const BROKER: Self = Self(0);
+}
+
 /// Chosen by an endpoint to find its request again when the answer comes. Opaque to everyone else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
@@ -45,6 +51,58 @@ pub struct GroupId(pub u64);
 /// A partition: one log that carries many groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartitionId(pub u32);
+
+/// Where a partition keeps its log. Part of its number, so that every node knows it without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PartitionKind {
+    /// Nowhere: what it holds goes with the process that leads it.
+    Memory,
+    /// On the disk of one node.
+    Disk,
+    /// On the disks of a Raft group.
+    Quorum,
+}
+
+impl PartitionKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Quorum];
+
+    fn position(self) -> u32 {
+        match self {
+            Self::Memory => 0,
+            Self::Disk => 1,
+            Self::Quorum => 2,
+        }
+    }
+}
+
+impl PartitionId {
+    /// Distance between the first partition numbers of two nodes. Can never be changed.
+    pub const PER_NODE: u32 = 1_024;
+
+    /// The most partitions of one kind that a node may have. Can never be changed.
+    pub const PER_KIND: u32 = 256;
+
+    /// The `number`th partition of a kind on the node that was registered as the `slot`th.
+    #[must_use]
+    pub fn new(slot: u32, kind: PartitionKind, number: u32) -> Self {
+        let within = kind.position() * Self::PER_KIND + number % Self::PER_KIND;
+        Self(slot.saturating_mul(Self::PER_NODE).saturating_add(within))
+    }
+
+    /// Where it keeps its log; `None` for a number that no partition has.
+    #[must_use]
+    pub fn kind(self) -> Option<PartitionKind> {
+        let position = self.0 % Self::PER_NODE / Self::PER_KIND;
+        PartitionKind::ALL.into_iter().find(|kind| kind.position() == position)
+    }
+
+    /// Its number among those of its kind on its node.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0 % Self::PER_KIND
+    }
+}
 
 /// Fences a leader: the partition's Raft term for logged groups, assigned by meta for memory groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

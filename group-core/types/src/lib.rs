@@ -11,11 +11,13 @@ extern crate alloc;
 
 mod address;
 mod connection;
+mod death;
 mod delivery;
 mod endpoint;
 mod event;
 mod filter;
 mod identifier;
+mod identity;
 pub mod limits;
 mod machine;
 mod message;
@@ -30,14 +32,16 @@ mod transmit;
 
 pub use address::{Address, AddressError, Level, Levels};
 pub use connection::{CloseReason, Credentials, Identity};
+pub use death::{DeadLetter, Death, DeathHistory, DeathRecord, is_cycle, plain_text};
 pub use delivery::{Delivery, DeliveryKey};
 pub use endpoint::Endpoint;
 pub use event::{Completion, Event, PublishResult};
 pub use filter::{Filter, FilterLevel};
 pub use identifier::{
-    ConnectionId, DeliveryId, Epoch, GroupId, LogIndex, MemberId, MessageId, PartitionId, Stamp, SubscriptionId, Term,
-    Ticket, Timestamp,
+    ConnectionId, DeliveryId, Epoch, GroupId, LogIndex, MemberId, MessageId, PartitionId, PartitionKind, Stamp,
+    SubscriptionId, Term, Ticket, Timestamp,
 };
+pub use identity::{IdentityError, IdentityHeaders, IdentityValue, PublisherIdentity};
 pub use machine::{CorruptBytes, Machine, Wire};
 pub use message::{Message, Protocol};
 pub use outcome::Outcome;

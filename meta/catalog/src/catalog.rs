@@ -58,6 +58,12 @@ impl Catalog {
         self.vhosts.get(vhost)?.groups.get(name)
     }
 
+    /// The last id that was given to a group: one up to here that no group has was deleted.
+    #[must_use]
+    pub fn last_group(&self) -> GroupId {
+        GroupId(self.last_group)
+    }
+
     /// The group of that id.
     #[must_use]
     pub fn group_by_id(&self, group: GroupId) -> Option<&Arc<GroupRow>> {

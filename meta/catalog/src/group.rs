@@ -1,6 +1,6 @@
 //! The row of a group: its identity, properties and place. Never its messages or members.
 
-use braid_types::{ConnectionId, Epoch, Filter, GroupId, Headers, PartitionId};
+use braid_types::{ConnectionId, Epoch, Filter, GroupId, Headers, PartitionId, PartitionKind};
 use bytes::Bytes;
 
 use crate::GroupOptions;
@@ -32,6 +32,18 @@ pub enum StorageClass {
     Quorum,
 }
 
+impl StorageClass {
+    /// The kind of partition that carries such a group. (A direct group is in none; it has a place for when it is raised.)
+    #[must_use]
+    pub fn partition_kind(self) -> PartitionKind {
+        match self {
+            Self::Direct | Self::Memory => PartitionKind::Memory,
+            Self::Disk => PartitionKind::Disk,
+            Self::Quorum => PartitionKind::Quorum,
+        }
+    }
+}
+
 /// A group as the catalog knows it. Shared by reference count; a change makes a new row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupRow {
@@ -43,8 +55,7 @@ pub struct GroupRow {
     pub name: Bytes,
     /// What made it.
     pub kind: GroupKind,
-    /// Where its messages are kept, as resolved when it was declared. Until logs carry groups, disk and quorum ones are
-    /// served from memory.
+    /// Where its messages are kept, as resolved when it was declared.
     pub class: StorageClass,
     /// Outlives a restart.
     pub durable: bool,

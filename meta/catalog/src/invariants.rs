@@ -51,6 +51,9 @@ impl Catalog {
             if !self.placement.offers(row.leader, row.partition) {
                 return Err(format!("group {:?} lives where no partition is", row.name));
             }
+            if row.partition.kind() != Some(row.class.partition_kind()) {
+                return Err(format!("group {:?} lives in a partition of another kind", row.name));
+            }
             *counted.entry((row.leader, row.partition)).or_default() += 1;
         }
         for (id, node) in &self.placement.nodes {

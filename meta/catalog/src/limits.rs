@@ -37,9 +37,8 @@ pub const BINDINGS_PER_VHOST_MAX: usize = 1_000_000;
 /// Nodes that were ever registered.
 pub const NODES_MAX: usize = 4_096;
 
-/// Partitions that one node offers. Also the distance between the first partition numbers of two nodes, so it can
-/// never be changed.
-pub const PARTITIONS_PER_NODE_MAX: u32 = 1_024;
+/// Partitions of each kind that one node offers: as many as their numbers have room for.
+pub const PARTITIONS_PER_KIND_MAX: u32 = braid_types::PartitionId::PER_KIND;
 
 /// Longest expiry and time to live in milliseconds, as RabbitMQ has it: about 50 days.
 pub const EXPIRY_MS_MAX: i64 = 4_294_967_295;

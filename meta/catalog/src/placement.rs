@@ -1,15 +1,15 @@
 //! Where groups live: the nodes, the partitions that they offer, and how many groups each carries.
 //!
-//! A node's partitions are numbered from a base of its own, so that a number means the same partition after a restart
-//! with more or fewer of them; the first node's are 0, 1, 2, … Ties go to the lowest number: placement is a function of
-//! the log.
+//! A node's partitions are numbered from a base of its own, as many of each kind, so that a number means the same
+//! partition after a restart with more or fewer of them; the first node's in memory are 0, 1, 2, … Ties go to the lowest
+//! number: placement is a function of the log.
 
 use alloc::collections::BTreeMap;
 
-use braid_types::{PartitionId, Refusal, RefusalKind};
+use braid_types::{PartitionId, PartitionKind, Refusal, RefusalKind};
 
 use crate::{
-    limits::{NODES_MAX, PARTITIONS_PER_NODE_MAX},
+    limits::{NODES_MAX, PARTITIONS_PER_KIND_MAX},
     refusals,
 };
 
@@ -18,13 +18,15 @@ use crate::{
 pub struct Node {
     /// Its place in the order of registration; its partitions start at this times the most a node may have.
     pub slot: u32,
+    /// Partitions of each kind.
+    pub per_kind: u32,
     /// The partitions that it offers, with the number of groups in each.
     pub partitions: BTreeMap<PartitionId, u64>,
 }
 
 impl Node {
     pub(crate) fn new(slot: u32, partitions: u32) -> Self {
-        Self { slot, partitions: Self::numbers(slot, partitions).map(|id| (id, 0)).collect() }
+        Self { slot, per_kind: partitions, partitions: Self::numbers(slot, partitions).map(|id| (id, 0)).collect() }
     }
 
     /// Groups on it.
@@ -34,12 +36,13 @@ impl Node {
     }
 
     fn numbers(slot: u32, partitions: u32) -> impl Iterator<Item = PartitionId> {
-        let first = slot.saturating_mul(PARTITIONS_PER_NODE_MAX);
-        (0..partitions).map(move |offset| PartitionId(first.saturating_add(offset)))
+        let of_kind = move |kind| (0..partitions).map(move |number| PartitionId::new(slot, kind, number));
+        PartitionKind::ALL.into_iter().flat_map(of_kind)
     }
 
-    fn least_loaded(&self) -> Option<PartitionId> {
-        self.partitions.iter().min_by_key(|(id, groups)| (**groups, **id)).map(|(id, _)| *id)
+    fn least_loaded(&self, kind: PartitionKind) -> Option<PartitionId> {
+        let of_kind = self.partitions.iter().filter(|(id, _)| id.kind() == Some(kind));
+        of_kind.min_by_key(|(id, groups)| (**groups, **id)).map(|(id, _)| *id)
     }
 }
 
@@ -53,11 +56,12 @@ impl Placement {
     /// Registers a node, or changes what it offers. Groups in partitions that it no longer offers have to be placed
     /// anew by the caller.
     pub(crate) fn register(&mut self, node: u64, partitions: u32) -> Result<(), Refusal> {
-        if partitions == 0 || partitions > PARTITIONS_PER_NODE_MAX {
+        if partitions == 0 || partitions > PARTITIONS_PER_KIND_MAX {
             return Err(refusals::limit("partitions per node"));
         }
         if let Some(known) = self.nodes.get_mut(&node) {
             let numbers = Node::numbers(known.slot, partitions);
+            known.per_kind = partitions;
             known.partitions = numbers.map(|id| (id, known.partitions.get(&id).copied().unwrap_or(0))).collect();
             return Ok(());
         }
@@ -69,16 +73,16 @@ impl Placement {
         Ok(())
     }
 
-    /// The place for a new group: on the node with the fewest groups, in its partition with the fewest.
-    pub(crate) fn choose(&self) -> Result<(u64, PartitionId), Refusal> {
+    /// The place for a new group: on the node with the fewest groups, in its partition of that kind with the fewest.
+    pub(crate) fn choose(&self, kind: PartitionKind) -> Result<(u64, PartitionId), Refusal> {
         let best = self.nodes.iter().min_by_key(|(id, node)| (node.groups(), **id));
-        best.and_then(|(id, node)| Some((*id, node.least_loaded()?)))
+        best.and_then(|(id, node)| Some((*id, node.least_loaded(kind)?)))
             .ok_or_else(|| Refusal::new(RefusalKind::Unavailable, "no node offers a partition yet"))
     }
 
     /// A partition of `node` for a group that stays there.
-    pub(crate) fn choose_on(&self, node: u64) -> Option<PartitionId> {
-        self.nodes.get(&node)?.least_loaded()
+    pub(crate) fn choose_on(&self, node: u64, kind: PartitionKind) -> Option<PartitionId> {
+        self.nodes.get(&node)?.least_loaded(kind)
     }
 
     pub(crate) fn offers(&self, node: u64, partition: PartitionId) -> bool {

@@ -15,12 +15,12 @@ use crate::{
         get_bool, get_bytes, get_connection, get_count, get_headers, get_list, get_string, get_u8, get_u32, get_u64,
         put_bool, put_bytes, put_connection, put_count, put_headers,
     },
-    limits::PARTITIONS_PER_NODE_MAX,
+    limits::PARTITIONS_PER_KIND_MAX,
     vhost::Vhost,
 };
 
 /// The version of this form.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 const CORRUPT: CorruptBytes = CorruptBytes { what: "catalog snapshot" };
 
@@ -31,7 +31,7 @@ pub(crate) fn write(catalog: &Catalog, out: &mut BytesMut) {
     for (id, node) in &catalog.placement.nodes {
         out.put_u64_le(*id);
         out.put_u32_le(node.slot);
-        put_count(out, node.partitions.len());
+        out.put_u32_le(node.per_kind);
     }
     put_count(out, catalog.users.len());
     for user in catalog.users.values() {
@@ -115,7 +115,7 @@ fn read_vhost(catalog: &mut Catalog, input: &mut Bytes) -> Result<(), CorruptByt
 
 fn read_node(input: &mut Bytes) -> Result<(u64, Node), CorruptBytes> {
     let (id, slot, partitions) = (get_u64(input)?, get_u32(input)?, get_u32(input)?);
-    if partitions > PARTITIONS_PER_NODE_MAX {
+    if partitions > PARTITIONS_PER_KIND_MAX {
         return Err(CORRUPT);
     }
     Ok((id, Node::new(slot, partitions)))

@@ -13,6 +13,7 @@
 //! | `answers` | `+OK`, `PONG`, `-ERR` and 503 in the order of what they answer |
 //! | `subscriptions`, `subject` | the client's own subscriptions and the text form of subjects |
 //! | `encoder`, `headers`, `reply` | `MSG` and `HMSG`, and the crossing to and from the other protocols |
+//! | `dead_letter`, `identity` | the headers that remember deaths, and those that make a publish known again |
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm, clippy::float_arithmetic, clippy::indexing_slicing)]
@@ -22,9 +23,11 @@ extern crate alloc;
 mod answers;
 mod connect;
 mod connection;
+mod dead_letter;
 mod encoder;
 mod error;
 mod headers;
+mod identity;
 mod info;
 pub mod limits;
 mod op;
@@ -35,5 +38,7 @@ mod subject;
 mod subscriptions;
 
 pub use connection::Connection;
+pub use dead_letter::{dead_letter, deaths};
 pub use headers::neutral;
+pub use identity::publish_identity;
 pub use options::Options;

@@ -4,6 +4,7 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{ExitStatus, Output, Stdio},
+    time::Duration,
 };
 
 use tokio::{
@@ -24,7 +25,8 @@ pub struct Options {
 
 /// A running broker, or a peer that the environment names.
 ///
-/// Dropping it kills the process that it started, and no other, and removes its folder.
+/// Dropping it kills the process that it started, and no other, and removes its folder, unless `CONFORMANCE_KEEP` is set:
+/// then the folder stays for whoever wants to know what happened.
 #[derive(Debug)]
 pub struct Broker {
     process: Option<Process>,
@@ -61,22 +63,13 @@ impl Broker {
         std::fs::create_dir_all(folder.join("data"))?;
         std::fs::write(folder.join("braidmq.toml"), &options.config)?;
         let mut broker = Self { process: None, ports: Ports::default(), options, folder };
-        broker.launch().await?;
+        broker.launch(&Ports::default()).await?;
         Ok(broker)
     }
 
-    async fn launch(&mut self) -> Result<(), Failure> {
-        let log = std::fs::File::options().create(true).append(true).open(self.log_path())?;
-        let mut command = Command::new(binary()?);
-        command.arg("serve").arg("--data-dir").arg(self.folder.join("data"));
-        command.arg("--config").arg(self.folder.join("braidmq.toml"));
-        for port in Port::ALL {
-            if !self.options.arguments.iter().any(|argument| argument == port.flag()) {
-                command.args([port.flag(), "127.0.0.1:0"]);
-            }
-        }
-        command.args(&self.options.arguments).current_dir(&self.folder);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true).spawn()?;
+    /// Starts the process and waits until it is ready: on `wanted` ports, and on free ones where that names none.
+    async fn launch(&mut self, wanted: &Ports) -> Result<(), Failure> {
+        let mut child = self.spawn(wanted)?;
         let output = child.stdout.take().ok_or_else(|| Failure::new("the broker has no output"))?;
         let mut lines = BufReader::new(output).lines();
         let ports = within("`ready` from the broker", read_ports(&mut lines)).await.flatten();
@@ -84,6 +77,21 @@ impl Broker {
         let reader = tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         self.process = Some(Process { child, reader });
         Ok(())
+    }
+
+    fn spawn(&self, wanted: &Ports) -> Result<Child, Failure> {
+        let log = std::fs::File::options().create(true).append(true).open(self.log_path())?;
+        let mut command = Command::new(binary()?);
+        command.arg("serve").arg("--data-dir").arg(self.folder.join("data"));
+        command.arg("--config").arg(self.folder.join("braidmq.toml"));
+        for port in Port::ALL {
+            if !self.options.arguments.iter().any(|argument| argument == port.flag()) {
+                let address = wanted.get(port).map_or_else(|_| "127.0.0.1:0".to_owned(), |address| address.to_string());
+                command.args([port.flag(), &address]);
+            }
+        }
+        command.args(&self.options.arguments).current_dir(&self.folder);
+        Ok(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true).spawn()?)
     }
 
     /// The address of `port`.
@@ -138,10 +146,44 @@ impl Broker {
     /// # Errors
     /// When it is not ours or does not come back.
     pub async fn restart(&mut self) -> Result<(), Failure> {
+        self.kill().await?;
+        self.launch(&Ports::default()).await
+    }
+
+    /// Kills the process at once (SIGKILL); returns when it is gone.
+    ///
+    /// # Errors
+    /// When it is not ours.
+    pub async fn kill(&mut self) -> Result<(), Failure> {
         let Some(mut process) = self.process.take() else { return Err(Failure::new("not started by this test")) };
         process.child.kill().await?;
         process.reader.abort();
-        self.launch().await
+        Ok(())
+    }
+
+    /// Starts it on the data of the former run, after [`kill`](Self::kill) or [`terminate`](Self::terminate): on the
+    /// same ports, and on others when somebody has taken one of them meanwhile.
+    ///
+    /// # Errors
+    /// When it does not come back; its log is in the message.
+    pub async fn start_again(&mut self) -> Result<(), Failure> {
+        let former = self.ports.clone();
+        match self.launch(&former).await {
+            Err(failure) if failure.to_string().contains("in use") => self.launch(&Ports::default()).await,
+            started => started,
+        }
+    }
+
+    /// Starts a process on the data of the former run and kills it after `alive`, most likely before it is ready.
+    ///
+    /// # Errors
+    /// When it cannot be started, or ends by itself.
+    pub async fn start_briefly(&self, alive: Duration) -> Result<(), Failure> {
+        let mut child = self.spawn(&Ports::default())?;
+        if let Ok(status) = tokio::time::timeout(alive, child.wait()).await {
+            return Err(Failure::new(format!("it ended by itself: {}; its log:\n{}", status?, self.log())));
+        }
+        Ok(child.kill().await?)
     }
 
     /// The folder in which it runs.
@@ -172,7 +214,9 @@ impl Drop for Broker {
         if std::thread::panicking() {
             say(&format!("log of the broker:\n{}", self.log()));
         }
-        if self.folder.exists()
+        if std::env::var_os("CONFORMANCE_KEEP").is_some() {
+            say(&format!("{} stays", self.folder.display()));
+        } else if self.folder.exists()
             && let Err(error) = std::fs::remove_dir_all(&self.folder)
         {
             say(&format!("{} stays: {error}", self.folder.display()));

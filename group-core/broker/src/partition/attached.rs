@@ -1,22 +1,23 @@
-//! The connections that have members in a partition, and what becomes of those when a connection is lost.
+//! The connections that have members in a partition: where deliveries go, and what listings call the members. What
+//! becomes of them when a connection is lost, the machine knows.
 //!
 //! Invariant: an ended member does not stay listed, so a connection that consumes and cancels, or gets, for ever does
 //! not grow.
 
 use std::sync::Arc;
 
-use braid_types::{ConnectionId, GroupId, MemberId, Outcome};
+use braid_types::{ConnectionId, GroupId, MemberId};
 use bytes::Bytes;
 use hashbrown::HashMap;
 
 use crate::Mailbox;
-use crate::work::OnLoss;
 
 /// A member as its partition's owner knows it.
 #[derive(Clone, Debug)]
 pub(super) struct AttachedMember {
     pub(super) group: GroupId,
-    pub(super) on_loss: OnLoss,
+    /// The connection's number for it; `None`: nothing is to be said when it is lost.
+    pub(super) attachment: Option<u32>,
     /// It ends by itself when its last delivery is settled (a get, or a cancelled consumer).
     pub(super) is_lingering: bool,
     /// For listings.
@@ -27,6 +28,8 @@ pub(super) struct AttachedMember {
 pub(super) struct AttachedConnection {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) members: HashMap<MemberId, AttachedMember>,
+    /// Commands that may make it a member, on their way to the log.
+    attaching: usize,
 }
 
 /// All connections with members here.
@@ -56,9 +59,29 @@ impl Attached {
 
     /// The connection gets answers and deliveries of this partition from now on.
     pub(super) fn register(&mut self, mailbox: &Arc<Mailbox>) -> &mut AttachedConnection {
-        self.connections
-            .entry(mailbox.connection())
-            .or_insert_with(|| AttachedConnection { mailbox: Arc::clone(mailbox), members: HashMap::new() })
+        self.connections.entry(mailbox.connection()).or_insert_with(|| AttachedConnection {
+            mailbox: Arc::clone(mailbox),
+            members: HashMap::new(),
+            attaching: 0,
+        })
+    }
+
+    /// A command that may make it a member is on its way.
+    pub(super) fn begin(&mut self, mailbox: &Arc<Mailbox>) {
+        self.register(mailbox).attaching += 1;
+    }
+
+    /// It is applied.
+    pub(super) fn end(&mut self, connection: ConnectionId) {
+        if let Some(attached) = self.connections.get_mut(&connection) {
+            attached.attaching = attached.attaching.saturating_sub(1);
+        }
+    }
+
+    /// Whether the connection has members here, or will have.
+    pub(super) fn concerns(&self, connection: ConnectionId) -> bool {
+        let attached = self.connections.get(&connection);
+        attached.is_some_and(|attached| attached.attaching > 0 || !attached.members.is_empty())
     }
 
     pub(super) fn member(&mut self, connection: ConnectionId, member: MemberId) -> Option<&mut AttachedMember> {
@@ -71,21 +94,20 @@ impl Attached {
         }
     }
 
-    /// Forgets the connection; returns its members in the order in which they came.
-    pub(super) fn remove(&mut self, connection: ConnectionId) -> Vec<(MemberId, AttachedMember)> {
-        let mut members: Vec<_> = self
-            .connections
-            .remove(&connection)
-            .map(|attached| attached.members.into_iter().collect())
-            .unwrap_or_default();
-        members.sort_unstable_by_key(|(member, _)| *member);
-        members
+    /// Forgets the connection.
+    pub(super) fn remove(&mut self, connection: ConnectionId) {
+        self.connections.remove(&connection);
+    }
+
+    /// Takes all connections with the numbers of their attachments that are known here.
+    pub(super) fn take_all(&mut self) -> Vec<AttachedConnection> {
+        self.connections.drain().map(|(_, connection)| connection).collect()
     }
 }
 
 impl AttachedMember {
     /// A member that holds one message taken by a get.
-    pub(super) fn of_get(group: GroupId, on_loss: Outcome) -> Self {
-        Self { group, on_loss: OnLoss::Detach(on_loss), is_lingering: true, label: Bytes::new() }
+    pub(super) fn of_get(group: GroupId) -> Self {
+        Self { group, attachment: None, is_lingering: true, label: Bytes::new() }
     }
 }

@@ -37,6 +37,7 @@ async fn has_listed_members(scene: &Scene, client: &Client) -> bool {
     let probe = scene.client(1_000, Protocol::Amqp);
     let before = scene.attach(&probe, 1, UNLIMITED, RELEASED).await;
     client.lose();
+    scene.quiet().await;
     let after = scene.attach(&probe, 2, UNLIMITED, RELEASED).await;
     after.index.0 - before.index.0 > 1
 }

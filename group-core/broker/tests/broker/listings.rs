@@ -122,12 +122,17 @@ async fn an_inspected_group_fills_a_listing() {
 
 #[tokio::test]
 async fn a_broker_has_the_partitions_that_it_was_started_with() {
-    let (broker, _notes) = Broker::start(Options { partitions: 3, memory_bytes_max: 1, seed: 1 });
+    let (broker, _notes) = start(3).await;
     let ids: Vec<_> = broker.partitions().iter().map(PartitionHandle::id).collect();
     assert_eq!(ids, [PartitionId(0), PartitionId(1), PartitionId(2)]);
     assert_eq!(broker.partition(PartitionId(2)).map(PartitionHandle::id), Some(PartitionId(2)));
     assert!(broker.partition(PartitionId(3)).is_none());
-    let (broker, _notes) = Broker::start(Options { partitions: 0, memory_bytes_max: 1, seed: 1 });
+    let (broker, _notes) = start(0).await;
     assert_eq!(broker.partitions().len(), 1, "there is always one");
     assert!(within(broker.partitions()[0].inspect(None)).await.is_empty());
+}
+
+async fn start(partitions: u32) -> (Broker, tokio::sync::mpsc::UnboundedReceiver<braid_broker::PartitionNote>) {
+    let options = Options { node: 1, partitions, memory_bytes_max: 1, seed: 1, log: None };
+    Broker::start(options).await.unwrap()
 }

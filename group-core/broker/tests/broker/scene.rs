@@ -17,6 +17,9 @@ use braid_types::{
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
+/// The node of the tests.
+pub(crate) const NODE: u64 = 3;
+
 /// The group of most tests.
 pub(crate) const GROUP: GroupId = GroupId(1);
 
@@ -48,7 +51,8 @@ impl Scene {
 
     /// The same, with a limit of memory.
     pub(crate) async fn with_memory(memory_bytes_max: usize) -> Self {
-        let (broker, notes) = Broker::start(Options { partitions: 1, memory_bytes_max, seed: 7 });
+        let options = Options { node: NODE, partitions: 1, memory_bytes_max, seed: 7, log: None };
+        let (broker, notes) = Broker::start(options).await.unwrap();
         let scene = Self { broker, notes };
         scene.create(GROUP, GroupConfig::default()).await;
         scene.create(OTHER, GroupConfig::default()).await;
@@ -125,7 +129,7 @@ impl Scene {
     /// Attaches the member of a persistent session.
     pub(crate) async fn attach_session(&self, client: &Client) -> MemberId {
         let (answer, member) = oneshot::channel();
-        let command = Command::Attach { group: GROUP, member: client.member(0, UNLIMITED) };
+        let command = Command::Attach { group: GROUP, member: client.member(0, UNLIMITED, OnLoss::Pause) };
         client.submit(vec![Task { command, message: None, answer: Answer::AttachSession(answer) }]);
         let member = within(member).await.unwrap().unwrap();
         assert_eq!(self.seen(client).await, [Seen::Attached { attachment: 0, result: Ok(member) }]);
@@ -158,17 +162,17 @@ impl Client {
     }
 
     pub(crate) fn owner(&self, attachment: u32) -> Owner {
-        Owner { connection: self.mailbox.connection(), attachment }
+        Owner { node: NODE, connection: self.mailbox.connection(), attachment }
     }
 
-    pub(crate) fn member(&self, attachment: u32, credit: Credit) -> Box<MemberConfig> {
+    pub(crate) fn member(&self, attachment: u32, credit: Credit, on_loss: OnLoss) -> Box<MemberConfig> {
         let owner = self.owner(attachment);
-        Box::new(MemberConfig { owner, credit, priority: 0, exclusive: false, filter: None })
+        Box::new(MemberConfig { owner, credit, priority: 0, exclusive: false, filter: None, on_loss })
     }
 
     pub(crate) fn attach(&self, group: GroupId, attachment: u32, credit: Credit, on_loss: OnLoss) -> Task {
-        let command = Command::Attach { group, member: self.member(attachment, credit) };
-        Task { command, message: None, answer: Answer::Attach { attachment, on_loss, label: Bytes::new() } }
+        let command = Command::Attach { group, member: self.member(attachment, credit, on_loss) };
+        Task { command, message: None, answer: Answer::Attach { attachment, label: Bytes::new() } }
     }
 
     pub(crate) fn resume(&self, member: MemberId) {
@@ -178,8 +182,8 @@ impl Client {
 
     pub(crate) fn get(&self, group: GroupId, ticket: u64, settled: bool, on_loss: Outcome) -> Task {
         let attachment = 9;
-        let command = Command::Get { group, owner: self.owner(attachment), settled };
-        Task { command, message: None, answer: Answer::Get { ticket: Ticket(ticket), attachment, on_loss } }
+        let command = Command::Get { group, owner: self.owner(attachment), settled, on_loss };
+        Task { command, message: None, answer: Answer::Get { ticket: Ticket(ticket), attachment } }
     }
 
     pub(crate) fn settle(&self, member: MemberId, deliveries: &[u64], outcome: Outcome) {

@@ -13,11 +13,12 @@ use crate::{Damage, Error, index::Epoch, limits::CHUNKS_PER_SWEEP};
 const FIRST: MessageId = MessageId { index: LogIndex(0), position: 0 };
 
 impl Partition {
-    /// Marks bodies as forgotten. Those that are unknown, or forgotten already, are passed over.
-    pub(crate) fn forget(&mut self, messages: &[MessageId]) {
+    /// Marks bodies as forgotten. Those that are unknown, or forgotten already, are passed over. Gives their bytes.
+    pub(crate) fn forget(&mut self, messages: &[MessageId]) -> u64 {
         let epoch = self.sweep.epoch;
         let bytes = self.bodies.forget(messages, epoch);
         *self.forgotten_bytes_mut(epoch) += bytes;
+        bytes
     }
 
     /// Bytes that wait for a snapshot to be given up.

@@ -17,15 +17,13 @@ pub struct Pin {
 
 impl Wal {
     /// Nobody needs these bodies any more. They can still be read, and are given up when a snapshot is durable that was
-    /// captured after this. Unknown ones are passed over.
+    /// captured after this. Unknown ones are passed over. Gives the bytes of those for which that is new.
     ///
     /// # Errors
     /// The partition is out of service.
-    pub fn forget(&self, partition: PartitionId, messages: &[MessageId]) -> Result<(), Error> {
-        if let Some(partition) = self.inner.lock().partition_mut(partition)? {
-            partition.forget(messages);
-        }
-        Ok(())
+    pub fn forget(&self, partition: PartitionId, messages: &[MessageId]) -> Result<u64, Error> {
+        let mut engine = self.inner.lock();
+        Ok(engine.partition_mut(partition)?.map_or(0, |partition| partition.forget(messages)))
     }
 
     /// After a start: of the bodies of entries up to `upto`, the last one in the restored snapshot, only these are

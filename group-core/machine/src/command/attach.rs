@@ -43,8 +43,10 @@ impl Group {
             overdue: BTreeSet::new(),
             turn: None,
             owns: false,
+            on_loss: config.on_loss,
         })?;
-        self.elect()?;
+        context.attachments.insert(config.owner, context.group, id);
+        self.elect(context)?;
         Ok(Reply::Attached { member: id })
     }
 }

@@ -1,7 +1,5 @@
 //! Enqueue, in one group.
 
-use braid_types::MessageId;
-
 use crate::context::Context;
 use crate::fault::Sound;
 use crate::group::Group;
@@ -19,7 +17,7 @@ impl Group {
         shared: bool,
     ) -> Sound<Reply> {
         let id = context.message_id();
-        // A group that is named twice takes the message once.
+        // A group that is named twice is asked once.
         if self.newest.is_some_and(|newest| newest >= id) {
             return Ok(Reply::Enqueued { groups: 0 });
         }
@@ -30,7 +28,9 @@ impl Group {
             }
             return Ok(Reply::Enqueued { groups: 1 });
         }
-        if self.refuses_publish(context, id) || identity.is_some_and(is_too_long) {
+        if self.refuses_publish() || identity.is_some_and(is_too_long) {
+            self.newest = Some(id);
+            self.drop_refused(context, header, shared);
             return Ok(Reply::Refused(Refused::LimitReached));
         }
         self.newest = Some(id);
@@ -59,11 +59,29 @@ impl Group {
         self.publishers.as_mut().is_some_and(|publishers| publishers.knows(identity, window_ms, context.now()))
     }
 
-    fn refuses_publish(&self, context: &mut Context<'_>, id: MessageId) -> bool {
-        if self.rejects_publishes && self.config.overflow == Overflow::RejectPublishDeadLetter {
-            context.note_dropped(id, DropReason::MaxLength, 0);
+    fn refuses_publish(&self) -> bool {
+        self.rejects_publishes || self.has_too_many()
+    }
+
+    fn has_too_many(&self) -> bool {
+        let held = self.backlog.count() + self.in_flight.count() + self.backlog.dead_letters.count();
+        held >= MESSAGES_PER_GROUP_MAX
+    }
+
+    /// A message that the group does not take is a dead letter, where it is told so: kept, if dead letters are.
+    fn drop_refused(&mut self, context: &mut Context<'_>, header: MessageHeader, shared: bool) {
+        if !self.rejects_publishes || self.config.overflow != Overflow::RejectPublishDeadLetter {
+            return;
         }
-        self.rejects_publishes || self.backlog.count() + self.in_flight.count() >= MESSAGES_PER_GROUP_MAX
+        let id = context.message_id();
+        if !self.backlog.dead_letters.keeps || self.has_too_many() {
+            return context.note_dropped(id, DropReason::MaxLength, 0, false);
+        }
+        if shared {
+            context.references.hold(id);
+        }
+        let message = HeldMessage::new(id, header, shared);
+        self.backlog.dead_letters.drop_message(context, message, DropReason::MaxLength);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Get: one message for somebody who is no member.
 
-use braid_types::DeliveryId;
+use braid_types::{DeliveryId, Outcome};
 
 use crate::context::Context;
 use crate::fault::{Broken, Sound};
@@ -13,7 +13,13 @@ impl Group {
     /// Takes the first ready message, whatever its address. Past a single active member, or one
     /// that has a key, nobody gets anything. Unless it is settled at once, a member that was never
     /// attached holds it.
-    pub(crate) fn get(&mut self, context: &mut Context<'_>, owner: Owner, settled: bool) -> Sound<Reply> {
+    pub(crate) fn get(
+        &mut self,
+        context: &mut Context<'_>,
+        owner: Owner,
+        settled: bool,
+        on_loss: Outcome,
+    ) -> Sound<Reply> {
         if self.config.single_active || self.config.strategy == Strategy::Key {
             return Ok(Reply::Refused(Refused::Exclusive));
         }
@@ -40,10 +46,11 @@ impl Group {
         if settled {
             context.release(&message);
         } else {
-            let mut member = Member::of_get(id, owner);
+            let mut member = Member::of_get(id, owner, on_loss);
             self.in_flight.add(id, &message);
             member.unacked.push(message, context.now());
             self.members.insert(member)?;
+            context.attachments.insert(owner, context.group, id);
             self.note_handing_out(context.now());
         }
         Ok(Reply::Got { taken: Some(taken) })

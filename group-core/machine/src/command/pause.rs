@@ -1,7 +1,8 @@
 //! Pause and resume: a member whose connection goes and comes back, with what it holds.
 
-use braid_types::{MemberId, Timestamp};
+use braid_types::MemberId;
 
+use crate::context::Context;
 use crate::fault::Sound;
 use crate::group::Group;
 use crate::member::Presence;
@@ -9,8 +10,8 @@ use crate::{Credit, Owner, Refused, Reply};
 
 impl Group {
     /// Sends a member nothing until it is resumed.
-    pub(crate) fn pause(&mut self, id: MemberId) -> Sound<Reply> {
-        self.change_present(id, |member| {
+    pub(crate) fn pause(&mut self, context: &mut Context<'_>, id: MemberId) -> Sound<Reply> {
+        self.change_present(context, id, |member| {
             member.presence = Presence::Paused;
             Reply::Done
         })
@@ -18,9 +19,20 @@ impl Group {
 
     /// A member goes on under a new owner with a new window. It need not be paused: a connection may be taken over
     /// before its loss was noticed. It has its time anew for what it holds.
-    pub(crate) fn resume(&mut self, now: Timestamp, id: MemberId, owner: Owner, messages: u32) -> Sound<Reply> {
+    pub(crate) fn resume(
+        &mut self,
+        context: &mut Context<'_>,
+        id: MemberId,
+        owner: Owner,
+        messages: u32,
+    ) -> Sound<Reply> {
+        let now = context.now();
         self.note_handing_out(now);
-        self.change_present(id, |member| {
+        if let Some(member) = self.members.get(id).filter(|member| member.is_present()) {
+            context.attachments.remove(member.owner, context.group, id);
+            context.attachments.insert(owner, context.group, id);
+        }
+        self.change_present(context, id, |member| {
             member.presence = Presence::Attached;
             member.unacked.restart(now);
             member.overdue.clear();
@@ -33,6 +45,7 @@ impl Group {
     /// Changes a member that has not ended.
     pub(super) fn change_present(
         &mut self,
+        context: &mut Context<'_>,
         id: MemberId,
         change: impl FnOnce(&mut crate::member::Member) -> Reply,
     ) -> Sound<Reply> {
@@ -40,8 +53,8 @@ impl Group {
             return Ok(Reply::Refused(Refused::NoSuchMember));
         };
         let reply = change(member);
-        self.members.refresh(id)?;
-        self.elect()?;
+        self.refresh(context, id)?;
+        self.elect(context)?;
         Ok(reply)
     }
 }

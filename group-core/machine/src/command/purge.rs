@@ -1,6 +1,7 @@
 //! Purge, and the end of a group.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::context::Context;
 use crate::fault::Sound;
@@ -8,7 +9,7 @@ use crate::group::Group;
 use crate::{DropReason, Effect, Refused, Reply};
 
 impl Group {
-    /// Drops the messages that wait, oldest first.
+    /// Drops the messages that wait, oldest first. Dead letters stay.
     pub(crate) fn purge(&mut self, context: &mut Context<'_>) -> Sound<Reply> {
         let message_count = self.backlog.count();
         for message in self.backlog.take_all() {
@@ -25,15 +26,18 @@ impl Group {
         (if_empty && self.backlog.count() > 0).then_some(Refused::NotEmpty)
     }
 
-    /// Lets go of all that the group holds: messages oldest first, then members oldest first.
+    /// Lets go of all that the group holds: messages oldest first, dead letters too, then members
+    /// oldest first.
     pub(crate) fn dissolve(mut self, context: &mut Context<'_>) -> Reply {
         let message_count = self.backlog.count();
         let mut messages = self.backlog.take_all();
+        messages.extend(mem::take(&mut self.backlog.dead_letters).into_messages());
         let mut present = Vec::new();
         for mut member in self.members.into_members() {
             while let Some((_, handed_out)) = member.unacked.take_first() {
                 messages.push(handed_out.message);
             }
+            context.attachments.remove(member.owner, context.group, member.id);
             if member.is_present() {
                 present.push(Effect::Cancelled { owner: member.owner, group: context.group, member: member.id });
             }

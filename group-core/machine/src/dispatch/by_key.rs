@@ -5,11 +5,11 @@
 //! that no attached member may take hold up nothing.
 
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 
 use braid_types::MemberId;
 
 use crate::group::Group;
+use crate::in_flight::Holder;
 use crate::ready::{Class, ClassIndex, ClassKey, Place};
 
 /// The owners of lanes, for each mask of their messages, as long as the members stay as they are.
@@ -44,26 +44,32 @@ impl Group {
     }
 
     fn head_of_lane(&self, classes: &[Class]) -> Option<(Place, usize, MemberId)> {
+        let owners = self.owners.as_ref()?;
         let owned = classes.iter().enumerate().filter_map(|(offset, class)| {
-            let owner = (*self.owners.by_class.get(&class.key())?)?;
+            let owner = (*owners.by_class.get(&class.key())?)?;
             Some((class.head()?, offset, class.key(), owner))
         });
         let (place, offset, key, owner) = owned.min_by_key(|(place, ..)| *place)?;
-        let id = self.in_flight.holder(key.lane).unwrap_or(owner);
+        let id = match self.in_flight.holder(key.lane) {
+            Holder::Nobody => owner,
+            Holder::One(holder) => holder,
+            Holder::Several => return None,
+        };
         let member = self.members.get(id)?;
         let may_take = member.filter.is_none_or(|slot| slot.bit() & key.mask != 0);
         (member.turn.is_some() && may_take).then_some((place, offset, id))
     }
 
     fn know_owners(&mut self) {
-        if self.owners.generation != self.members.generation() {
-            self.owners = Owners { by_class: BTreeMap::new(), generation: self.members.generation() };
+        let mut owners = self.owners.take().unwrap_or_default();
+        if owners.generation != self.members.generation() {
+            *owners = Owners { by_class: BTreeMap::new(), generation: self.members.generation() };
         }
-        let waiting = self.backlog.ready.classes().iter().filter(|class| !class.is_empty()).map(Class::key);
-        let unknown: Vec<ClassKey> = waiting.filter(|key| !self.owners.by_class.contains_key(key)).collect();
-        for key in unknown {
-            self.owners.by_class.insert(key, self.owner_of(key));
+        for class in self.backlog.ready.classes().iter().filter(|class| !class.is_empty()) {
+            let key = class.key();
+            owners.by_class.entry(key).or_insert_with(|| self.owner_of(key));
         }
+        self.owners = Some(owners);
     }
 
     fn owner_of(&self, key: ClassKey) -> Option<MemberId> {

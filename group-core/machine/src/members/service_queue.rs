@@ -6,7 +6,8 @@
 //! or has become servable again lines up behind all others of its priority, which is nearly always the end of a queue.
 //!
 //! The strategy decides among the members of the highest priority: the first in turn, where a turn counts the load
-//! first (`LeastUnacked`) or not (`RoundRobin`), or any of them (`Random`).
+//! first (`LeastUnacked`), or whether the member is on the leading node (`LocalFirst`), or neither; or any of them
+//! (`Random`).
 //!
 //! Invariants: queues are strictly sorted; a bit of `filters` is set exactly while the queue of that filter is not
 //! empty.
@@ -29,7 +30,7 @@ use crate::ready::Takers;
 pub(crate) struct Turn {
     /// Consumer priority.
     priority: Reverse<i32>,
-    /// Unacked deliveries, where they count.
+    /// Unacked deliveries, or 1 on another node than the leading one, where that counts.
     load: usize,
     /// Rises with each lining-up, in the whole group.
     pub(crate) ticket: u64,
@@ -41,6 +42,8 @@ pub(crate) struct Turn {
 #[derive(Debug)]
 pub(crate) struct ServiceQueue {
     strategy: Strategy,
+    /// The node that leads the partition.
+    leading: Option<u64>,
     unfiltered: VecDeque<Turn>,
     /// By filter slot; made on first use.
     filtered: Vec<VecDeque<Turn>>,
@@ -53,8 +56,22 @@ pub(crate) struct ServiceQueue {
 
 impl ServiceQueue {
     /// A queue that goes on with the tickets of an earlier one.
-    pub(crate) fn new(strategy: Strategy, next_ticket: u64) -> Self {
-        Self { strategy, unfiltered: VecDeque::new(), filtered: Vec::new(), filters: 0, next_ticket, len: 0 }
+    pub(crate) fn new(strategy: Strategy, leading: Option<u64>, next_ticket: u64) -> Self {
+        Self { strategy, leading, unfiltered: VecDeque::new(), filtered: Vec::new(), filters: 0, next_ticket, len: 0 }
+    }
+
+    /// Another node leads, which counts for no one's place here.
+    pub(super) fn set_leading(&mut self, leading: Option<u64>) {
+        self.leading = leading;
+    }
+
+    pub(super) fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// The node that leads the partition.
+    pub(crate) fn leading(&self) -> Option<u64> {
+        self.leading
     }
 
     /// The next ticket.
@@ -70,7 +87,7 @@ impl ServiceQueue {
     /// Who gets a message of this mask.
     pub(crate) fn next(&self, mask: Mask, message: MessageId) -> Option<Turn> {
         match self.strategy {
-            Strategy::RoundRobin | Strategy::LeastUnacked | Strategy::Key => self.first(mask),
+            Strategy::RoundRobin | Strategy::LeastUnacked | Strategy::Key | Strategy::LocalFirst => self.first(mask),
             Strategy::Random => self.any(mask, hash_of(message)),
         }
     }
@@ -135,7 +152,11 @@ impl ServiceQueue {
     }
 
     fn load_of(&self, member: &Member) -> usize {
-        if self.strategy == Strategy::LeastUnacked { member.unacked.len() } else { 0 }
+        match self.strategy {
+            Strategy::LeastUnacked => member.unacked.len(),
+            Strategy::LocalFirst => usize::from(self.leading.is_some_and(|leading| leading != member.owner.node)),
+            Strategy::RoundRobin | Strategy::Random | Strategy::Key => 0,
+        }
     }
 
     /// Puts a member at the place of a ticket.

@@ -8,11 +8,32 @@ use crate::context::Context;
 use crate::group::Group;
 use crate::limits::GROUPS_PER_ENQUEUE_MAX;
 use crate::partition::Partition;
-use crate::{Effect, MessageHeader, PublishIdentity, Refused, Reply};
+use crate::{Effect, Groups, MessageHeader, PublishIdentity, Refused, Reply};
 
 impl Partition {
     /// Puts a message into groups. What no group holds afterwards is forgotten.
     pub(super) fn enqueue(
+        &mut self,
+        stamp: Stamp,
+        groups: &Groups,
+        message: MessageHeader,
+        identity: Option<&PublishIdentity>,
+        effects: &mut Vec<Effect>,
+    ) -> Reply {
+        match groups {
+            Groups::These(groups) => self.enqueue_into(stamp, groups, message, identity, effects),
+            Groups::Set(set) => match self.group_sets.get(*set).cloned() {
+                Some(groups) => self.enqueue_into(stamp, &groups, message, identity, effects),
+                None => {
+                    effects
+                        .push(Effect::Forget { message: MessageId { index: stamp.index, position: stamp.position } });
+                    Reply::Refused(Refused::NoSuchGroup)
+                }
+            },
+        }
+    }
+
+    fn enqueue_into(
         &mut self,
         stamp: Stamp,
         groups: &[GroupId],
@@ -24,7 +45,11 @@ impl Partition {
         let reply =
             self.in_group(stamp, *group, effects, |group, context| group.enqueue(context, message, identity, false));
         if let Reply::Refused(refused) = reply {
-            effects.push(Effect::Forget { message: MessageId { index: stamp.index, position: stamp.position } });
+            let id = MessageId { index: stamp.index, position: stamp.position };
+            // A group may keep what it refuses, as a dead letter.
+            if !self.groups.get(group).is_some_and(|group| group.backlog.dead_letters.contains(id)) {
+                effects.push(Effect::Forget { message: id });
+            }
             if refused == Refused::NoSuchGroup {
                 return Reply::Enqueued { groups: 0 };
             }

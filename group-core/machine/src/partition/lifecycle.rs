@@ -1,5 +1,6 @@
 //! Groups come and go, are found for a command, and are visited when their time has come.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use braid_types::{GroupId, Stamp};
@@ -24,7 +25,7 @@ impl Partition {
             if self.groups.len() >= GROUPS_PER_PARTITION_MAX {
                 return Reply::Refused(Refused::LimitReached);
             }
-            self.groups.insert(id, Group::new(config));
+            self.groups.insert(id, Box::new(Group::new(config, self.leading)));
         }
         self.in_group(stamp, id, effects, |group, context| {
             group.last_used = context.now();
@@ -47,7 +48,8 @@ impl Partition {
         }
         let Some(group) = self.groups.remove(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
         self.deadlines.set(id, None);
-        group.dissolve(&mut Context { stamp, group: id, effects, references: &mut self.references })
+        let Self { references, attachments, .. } = self;
+        group.dissolve(&mut Context { stamp, group: id, effects, references, attachments })
     }
 
     /// Visits the groups whose time has come, in order of their ids: which of them are visited in vain may differ
@@ -68,7 +70,12 @@ impl Partition {
         work: impl FnOnce(&mut Group, &mut Context<'_>) -> Sound<Reply>,
     ) -> Reply {
         let Some(group) = self.groups.get_mut(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
-        let reply = group.run(&mut Context { stamp, group: id, effects, references: &mut self.references }, work);
+        if !group.is_changed {
+            group.is_changed = true;
+            self.changed.push(id);
+        }
+        let Self { references, attachments, .. } = self;
+        let reply = group.run(&mut Context { stamp, group: id, effects, references, attachments }, work);
         self.deadlines.note(id, stamp.time, group.next_deadline());
         reply
     }

@@ -74,6 +74,12 @@ impl Class {
         self.fresh.iter()
     }
 
+    /// The places of its messages, in order.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+        let fresh = self.fresh.iter().map(|message| Place::of(message, true));
+        self.returned.keys().copied().chain(fresh)
+    }
+
     pub(super) fn push_fresh(&mut self, message: HeldMessage) {
         self.fresh.push(message);
     }

@@ -8,6 +8,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::member::{self, Saved};
 use super::publishers;
+use crate::dead_letters::DeadLetter;
 use crate::fault::Broken;
 use crate::filters::FilterSlot;
 use crate::group::Group;
@@ -40,17 +41,22 @@ pub(super) fn put(group: &Group, out: &mut BytesMut) {
         due.put(out);
         message.put(out);
     }
+    put_count(group.backlog.dead_letters.iter().len(), out);
+    for letter in group.backlog.dead_letters.iter() {
+        letter.reason.put(out);
+        letter.message.put(out);
+    }
 }
 
-pub(super) fn read(input: &mut Bytes) -> Result<Group, CorruptBytes> {
-    let mut group = Group::new(Field::read(input)?);
+pub(super) fn read(input: &mut Bytes, leading: Option<u64>) -> Result<Group, CorruptBytes> {
+    let mut group = Group::new(Field::read(input)?, leading);
     group.newest = Field::read(input)?;
     group.fault = bool::read(input)?.then_some(Broken("it was out of service when the snapshot was taken"));
     group.rejects_publishes = Field::read(input)?;
     group.last_used = Field::read(input)?;
     group.publishers = publishers::read(input)?.map(Box::new);
     read_filters(input, &mut group)?;
-    read_members(input, &mut group)?;
+    read_members(input, &mut group, leading)?;
     for message in Vec::<HeldMessage>::read(input)? {
         group.backlog.put_back(message);
     }
@@ -62,6 +68,12 @@ pub(super) fn read(input: &mut Bytes) -> Result<Group, CorruptBytes> {
     }
     for _ in 0..take_count(input)? {
         group.backlog.delayed.insert(Field::read(input)?, Field::read(input)?);
+    }
+    for _ in 0..take_count(input)? {
+        let letter = DeadLetter { reason: Field::read(input)?, message: Field::read(input)? };
+        if !group.backlog.dead_letters.restore(letter) {
+            return Err(UNSOUND);
+        }
     }
     group.look_at_holders();
     // A group that is out of service need not be sound: it only keeps what it holds.
@@ -91,7 +103,7 @@ fn read_filters(input: &mut Bytes, group: &mut Group) -> Result<(), CorruptBytes
     Ok(())
 }
 
-fn read_members(input: &mut Bytes, group: &mut Group) -> Result<(), CorruptBytes> {
+fn read_members(input: &mut Bytes, group: &mut Group, leading: Option<u64>) -> Result<(), CorruptBytes> {
     let members = take_count(input)?;
     let saved: Vec<Saved> = (0..members).map(|_| member::read(input)).collect::<Result<_, _>>()?;
     let next_ticket: u64 = Field::read(input)?;
@@ -99,7 +111,7 @@ fn read_members(input: &mut Bytes, group: &mut Group) -> Result<(), CorruptBytes
     if next_ticket > SEQUENCE_MAX || tickets.max().is_some_and(|ticket| ticket >= next_ticket) {
         return Err(UNSOUND);
     }
-    group.members = Members::new(group.config.strategy, next_ticket);
+    group.members = Members::new(group.config.strategy, leading, next_ticket);
     for Saved { member, ticket } in saved {
         for (_, handed_out) in member.unacked.iter() {
             group.in_flight.add(member.id, &handed_out.message);

@@ -21,6 +21,7 @@ pub(super) struct Saved {
 pub(super) fn put(member: &Member, out: &mut BytesMut) {
     member.id.put(out);
     member.owner.put(out);
+    member.on_loss.put(out);
     member.credit.put(out);
     member.priority.put(out);
     member.exclusive.put(out);
@@ -42,6 +43,7 @@ pub(super) fn read(input: &mut Bytes) -> Result<Saved, CorruptBytes> {
     let mut member = Member {
         id,
         owner: Field::read(input)?,
+        on_loss: Field::read(input)?,
         credit: Field::read(input)?,
         priority: Field::read(input)?,
         exclusive: Field::read(input)?,

@@ -3,6 +3,7 @@
 use braid_types::{CorruptBytes, MessageId};
 use bytes::{Bytes, BytesMut};
 
+use crate::DropReason;
 use crate::limits::PRIORITY_LEVELS;
 use crate::message::{HeldMessage, NEVER};
 use crate::unacked::HandedOut;
@@ -43,6 +44,31 @@ impl Field for HeldMessage {
             expires_at: if flags & EXPIRES == 0 { NEVER } else { Field::read(input)? },
             address: if flags & ADDRESSED == 0 { None } else { Some(Field::read(input)?) },
         })
+    }
+}
+
+/// Only reasons that dead-letter: others keep no message.
+impl Field for DropReason {
+    fn put(&self, out: &mut BytesMut) {
+        let byte: u8 = match self {
+            Self::Rejected => 0,
+            Self::DeliveryLimit => 1,
+            Self::Expired => 2,
+            Self::MaxLength => 3,
+            Self::Purged => 4,
+            Self::GroupDeleted => 5,
+        };
+        byte.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        match u8::read(input)? {
+            0 => Ok(Self::Rejected),
+            1 => Ok(Self::DeliveryLimit),
+            2 => Ok(Self::Expired),
+            3 => Ok(Self::MaxLength),
+            _ => Err(CorruptBytes { what: "reason of a dead letter" }),
+        }
     }
 }
 

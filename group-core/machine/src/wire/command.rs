@@ -5,7 +5,8 @@ use alloc::boxed::Box;
 use braid_types::CorruptBytes;
 use bytes::{Bytes, BytesMut};
 
-use super::Field;
+use super::address::Addresses;
+use super::{Field, member};
 use crate::Command;
 
 /// The byte of each kind, and its version. A number is never used again for something else. 32 to 39 are kept for
@@ -27,6 +28,12 @@ mod kind {
     pub(super) const GET: Kind = [12, 1];
     pub(super) const TICK: Kind = [13, 1];
     pub(super) const ENQUEUE_ONCE: Kind = [14, 1];
+    pub(super) const CONFIGURE: Kind = [15, 1];
+    pub(super) const DEFINE_GROUP_SET: Kind = [16, 1];
+    pub(super) const CONNECTION_LOST: Kind = [17, 1];
+    pub(super) const NODE_LOST: Kind = [18, 1];
+    pub(super) const LEAD: Kind = [19, 1];
+    pub(super) const END_DEAD_LETTERS: Kind = [20, 1];
 }
 
 pub(super) fn put(command: &Command, out: &mut BytesMut) {
@@ -55,12 +62,22 @@ pub(super) fn put(command: &Command, out: &mut BytesMut) {
         Command::Settle { group, member, deliveries, outcome } => {
             put_fields(kind::SETTLE, &[group, member, deliveries, outcome], out);
         }
-        Command::Get { group, owner, settled } => put_fields(kind::GET, &[group, owner, settled], out),
+        Command::Get { group, owner, settled, on_loss } => {
+            put_fields(kind::GET, &[group, owner, settled, on_loss], out);
+        }
+        Command::Configure { group, config } => put_fields(kind::CONFIGURE, &[group, &**config], out),
+        Command::DefineGroupSet { set, groups } => put_fields(kind::DEFINE_GROUP_SET, &[set, groups], out),
+        Command::ConnectionLost { node, connection, kept } => {
+            put_fields(kind::CONNECTION_LOST, &[node, connection, kept], out);
+        }
+        Command::NodeLost { node } => put_fields(kind::NODE_LOST, &[node], out),
+        Command::Lead { node } => put_fields(kind::LEAD, &[node], out),
+        Command::EndDeadLetters { group, messages } => put_fields(kind::END_DEAD_LETTERS, &[group, messages], out),
         Command::Tick => put_fields(kind::TICK, &[], out),
     }
 }
 
-pub(super) fn read(input: &mut Bytes) -> Result<Command, CorruptBytes> {
+pub(super) fn read(input: &mut Bytes, addresses: &mut Addresses) -> Result<Command, CorruptBytes> {
     let kind = [u8::read(input)?, u8::read(input)?];
     let group = |input: &mut Bytes| Field::read(input);
     Ok(match kind {
@@ -69,7 +86,9 @@ pub(super) fn read(input: &mut Bytes) -> Result<Command, CorruptBytes> {
             Command::DeleteGroup { group: group(input)?, if_unused: Field::read(input)?, if_empty: Field::read(input)? }
         }
         kind::PURGE_GROUP => Command::PurgeGroup { group: group(input)? },
-        kind::ENQUEUE => Command::Enqueue { groups: Field::read(input)?, message: Field::read(input)? },
+        kind::ENQUEUE => {
+            Command::Enqueue { groups: Field::read(input)?, message: member::read_header(input, addresses)? }
+        }
         kind::ATTACH => Command::Attach { group: group(input)?, member: Box::new(Field::read(input)?) },
         kind::DETACH => {
             Command::Detach { group: group(input)?, member: Field::read(input)?, unacked: Field::read(input)? }
@@ -96,13 +115,34 @@ pub(super) fn read(input: &mut Bytes) -> Result<Command, CorruptBytes> {
             deliveries: Field::read(input)?,
             outcome: Field::read(input)?,
         },
-        kind::GET => Command::Get { group: group(input)?, owner: Field::read(input)?, settled: Field::read(input)? },
+        kind::GET => Command::Get {
+            group: group(input)?,
+            owner: Field::read(input)?,
+            settled: Field::read(input)?,
+            on_loss: Field::read(input)?,
+        },
+        _ => return read_further(kind, input, addresses),
+    })
+}
+
+fn read_further(kind: kind::Kind, input: &mut Bytes, addresses: &mut Addresses) -> Result<Command, CorruptBytes> {
+    Ok(match kind {
         kind::TICK => Command::Tick,
         kind::ENQUEUE_ONCE => Command::EnqueueOnce {
             groups: Field::read(input)?,
-            message: Field::read(input)?,
+            message: member::read_header(input, addresses)?,
             identity: Field::read(input)?,
         },
+        kind::CONFIGURE => Command::Configure { group: Field::read(input)?, config: Box::new(Field::read(input)?) },
+        kind::DEFINE_GROUP_SET => Command::DefineGroupSet { set: Field::read(input)?, groups: Field::read(input)? },
+        kind::CONNECTION_LOST => Command::ConnectionLost {
+            node: Field::read(input)?,
+            connection: Field::read(input)?,
+            kept: Field::read(input)?,
+        },
+        kind::NODE_LOST => Command::NodeLost { node: Field::read(input)? },
+        kind::LEAD => Command::Lead { node: Field::read(input)? },
+        kind::END_DEAD_LETTERS => Command::EndDeadLetters { group: Field::read(input)?, messages: Field::read(input)? },
         _ => return Err(CorruptBytes { what: "kind or version of a command" }),
     })
 }

@@ -24,6 +24,7 @@ impl Field for GroupConfig {
         self.retry.put(out);
         self.member_timeout_ms.put(out);
         self.token_window_ms.put(out);
+        self.keeps_dead_letters.put(out);
     }
 
     fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
@@ -43,6 +44,7 @@ impl Field for GroupConfig {
             retry: Field::read(input)?,
             member_timeout_ms: Field::read(input)?,
             token_window_ms: Field::read(input)?,
+            keeps_dead_letters: Field::read(input)?,
         })
     }
 }
@@ -54,6 +56,7 @@ impl Field for Strategy {
             Self::LeastUnacked => 1,
             Self::Random => 2,
             Self::Key => 3,
+            Self::LocalFirst => 4,
         };
         byte.put(out);
     }
@@ -64,6 +67,7 @@ impl Field for Strategy {
             1 => Ok(Self::LeastUnacked),
             2 => Ok(Self::Random),
             3 => Ok(Self::Key),
+            4 => Ok(Self::LocalFirst),
             _ => Err(CorruptBytes { what: "dispatch strategy" }),
         }
     }

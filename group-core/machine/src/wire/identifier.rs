@@ -6,9 +6,55 @@ use braid_types::{
 use bytes::{Bytes, BytesMut};
 
 use super::Field;
-use crate::Owner;
+use super::number::{check_count, put_count};
+use crate::{GroupSetId, Groups, Owner};
 
 impl Field for GroupId {
+    fn put(&self, out: &mut BytesMut) {
+        self.0.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        Ok(Self(u64::read(input)?))
+    }
+}
+
+impl Field for GroupSetId {
+    fn put(&self, out: &mut BytesMut) {
+        self.0.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        Ok(Self(u32::read(input)?))
+    }
+}
+
+/// 0 and a set, or the number of groups and one, and the groups.
+impl Field for Groups {
+    fn put(&self, out: &mut BytesMut) {
+        match self {
+            Self::Set(set) => {
+                0_u8.put(out);
+                set.put(out);
+            }
+            Self::These(groups) => {
+                put_count(groups.len() + 1, out);
+                for group in groups {
+                    group.put(out);
+                }
+            }
+        }
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        match u64::read(input)?.checked_sub(1) {
+            None => Ok(Self::Set(GroupSetId::read(input)?)),
+            Some(count) => (0..check_count(count, input)?).map(|_| GroupId::read(input)).collect(),
+        }
+    }
+}
+
+impl Field for ConnectionId {
     fn put(&self, out: &mut BytesMut) {
         self.0.put(out);
     }
@@ -62,12 +108,13 @@ impl Field for MemberId {
 
 impl Field for Owner {
     fn put(&self, out: &mut BytesMut) {
-        self.connection.0.put(out);
+        self.node.put(out);
+        self.connection.put(out);
         self.attachment.put(out);
     }
 
     fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
-        Ok(Self { connection: ConnectionId(u64::read(input)?), attachment: u32::read(input)? })
+        Ok(Self { node: u64::read(input)?, connection: Field::read(input)?, attachment: u32::read(input)? })
     }
 }
 

@@ -1,10 +1,11 @@
 //! A member to attach, a message's header, and what a publish is known by.
 
-use braid_types::CorruptBytes;
+use braid_types::{CorruptBytes, Outcome};
 use bytes::{Bytes, BytesMut};
 
 use super::Field;
-use crate::{Credit, MemberConfig, MessageHeader, PublishIdentity};
+use super::address::Addresses;
+use crate::{Credit, MemberConfig, MessageHeader, OnLoss, PublishIdentity};
 
 impl Field for Credit {
     fn put(&self, out: &mut BytesMut) {
@@ -37,6 +38,7 @@ impl Field for MemberConfig {
         self.priority.put(out);
         self.exclusive.put(out);
         self.filter.put(out);
+        self.on_loss.put(out);
     }
 
     fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
@@ -46,7 +48,22 @@ impl Field for MemberConfig {
             priority: Field::read(input)?,
             exclusive: Field::read(input)?,
             filter: Field::read(input)?,
+            on_loss: Field::read(input)?,
         })
+    }
+}
+
+impl Field for OnLoss {
+    fn put(&self, out: &mut BytesMut) {
+        let outcome = match self {
+            Self::Pause => None,
+            Self::Detach(outcome) => Some(*outcome),
+        };
+        outcome.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        Ok(Option::<Outcome>::read(input)?.map_or(Self::Pause, Self::Detach))
     }
 }
 
@@ -59,13 +76,18 @@ impl Field for MessageHeader {
     }
 
     fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
-        Ok(Self {
-            size_bytes: Field::read(input)?,
-            priority: Field::read(input)?,
-            expires_at: Field::read(input)?,
-            address: Field::read(input)?,
-        })
+        read_header(input, &mut Addresses::default())
     }
+}
+
+/// Reads a header whose address may be that of the one before.
+pub(super) fn read_header(input: &mut Bytes, addresses: &mut Addresses) -> Result<MessageHeader, CorruptBytes> {
+    Ok(MessageHeader {
+        size_bytes: Field::read(input)?,
+        priority: Field::read(input)?,
+        expires_at: Field::read(input)?,
+        address: bool::read(input)?.then(|| addresses.read(input)).transpose()?,
+    })
 }
 
 impl Field for PublishIdentity {

@@ -149,7 +149,12 @@ pub(crate) fn put_count(count: usize, out: &mut BytesMut) {
 /// Reads a count of things of at least one byte each: more than there are bytes left is corrupt, so that nothing is
 /// ever allocated for a length that is only announced.
 pub(crate) fn take_count(input: &mut Bytes) -> Result<usize, CorruptBytes> {
-    let count = usize::try_from(u64::read(input)?).map_err(|_| CORRUPT)?;
+    check_count(u64::read(input)?, input)
+}
+
+/// See [`take_count`].
+pub(super) fn check_count(count: u64, input: &Bytes) -> Result<usize, CorruptBytes> {
+    let count = usize::try_from(count).map_err(|_| CORRUPT)?;
     if count > input.remaining() {
         return Err(CorruptBytes { what: "count" });
     }

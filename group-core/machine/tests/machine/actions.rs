@@ -3,7 +3,8 @@
 
 use braid_machine::Strategy as Dispatch;
 use braid_machine::{
-    Command, Credit, GroupConfig, MemberConfig, MessageHeader, Overflow, Owner, PublishIdentity, RetryDelay,
+    Command, Credit, GroupConfig, GroupSetId, Groups, MemberConfig, MessageHeader, OnLoss, Overflow, Owner,
+    PublishIdentity, RetryDelay,
 };
 use braid_types::{
     Address, ConnectionId, DeliveryId, Filter, GroupId, MemberId, Outcome, Protocol, Timestamp, UnackedOnEnd,
@@ -39,6 +40,8 @@ pub(crate) enum Action {
     Member { back: usize, what: ToMember },
     /// Ends deliveries that were made at some time: the last, the last but one ...
     Settle { backs: Vec<usize>, outcome: Outcome },
+    /// Dead letters of a group have found their place: the last one kept by any, the last but one ...
+    EndDeadLetters { group: GroupId, backs: Vec<usize> },
     /// Time passes.
     Wait(u64),
     /// The next deadline comes, and the partition is told.
@@ -83,8 +86,20 @@ pub(crate) fn action() -> impl Strategy<Value = Action> {
         30 => (prop::collection::vec(0_usize..12, 1..5), outcome())
             .prop_map(|(backs, outcome)| Action::Settle { backs, outcome }),
         14 => (0_usize..6, to_member()).prop_map(|(back, what)| Action::Member { back, what }),
-        6 => (group(), owner(), any::<bool>())
-            .prop_map(|(group, owner, settled)| Action::Plain(Command::Get { group, owner, settled })),
+        6 => (group(), owner(), any::<bool>(), outcome()).prop_map(|(group, owner, settled, on_loss)| {
+            Action::Plain(Command::Get { group, owner, settled, on_loss })
+        }),
+        4 => (node(), connection(), prop::collection::vec(delivery(), 0..4)).prop_map(|(node, connection, kept)| {
+            Action::Plain(Command::ConnectionLost { node, connection, kept: kept.into() })
+        }),
+        1 => node().prop_map(|node| Action::Plain(Command::NodeLost { node })),
+        1 => node().prop_map(|node| Action::Plain(Command::Lead { node })),
+        2 => (group(), config())
+            .prop_map(|(group, config)| Action::Plain(Command::Configure { group, config: Box::new(config) })),
+        2 => (set(), prop::collection::vec(group(), 0..4))
+            .prop_map(|(set, groups)| Action::Plain(Command::DefineGroupSet { set, groups })),
+        3 => (group(), prop::collection::vec(0_usize..6, 0..4))
+            .prop_map(|(group, backs)| Action::EndDeadLetters { group, backs }),
         8 => (0_u64..20).prop_map(Action::Wait),
         3 => Just(Action::Plain(Command::Tick)),
         4 => Just(Action::MeetDeadline),
@@ -99,11 +114,11 @@ pub(crate) fn action() -> impl Strategy<Value = Action> {
 
 fn enqueue() -> impl Strategy<Value = Action> {
     let groups = prop_oneof![
-        6 => group().prop_map(|group| vec![group]),
-        2 => prop::collection::vec(group(), 0..4),
+        6 => group().prop_map(|group| Groups::from_iter([group])),
+        2 => prop::collection::vec(group(), 0..4).prop_map(Groups::from_iter),
+        2 => set().prop_map(Groups::Set),
     ];
     (groups, header(), rarely(identity())).prop_map(|(groups, message, identity)| {
-        let groups = groups.into();
         Action::Plain(match identity {
             None => Command::Enqueue { groups, message },
             Some(identity) => Command::EnqueueOnce { groups, message, identity },
@@ -113,6 +128,22 @@ fn enqueue() -> impl Strategy<Value = Action> {
 
 fn group() -> impl Strategy<Value = GroupId> {
     prop_oneof![5 => Just(GroupId(0)), 5 => (0..GROUPS).prop_map(GroupId)]
+}
+
+fn set() -> impl Strategy<Value = GroupSetId> {
+    (0_u32..2).prop_map(GroupSetId)
+}
+
+fn node() -> impl Strategy<Value = u64> {
+    0_u64..3
+}
+
+fn connection() -> impl Strategy<Value = ConnectionId> {
+    (0_u64..3).prop_map(ConnectionId)
+}
+
+fn delivery() -> impl Strategy<Value = DeliveryId> {
+    (0_u64..6).prop_map(DeliveryId)
 }
 
 fn identity() -> impl Strategy<Value = PublishIdentity> {
@@ -148,8 +179,16 @@ fn filter(place: usize) -> Filter {
 fn member() -> impl Strategy<Value = MemberConfig> {
     let filter = prop_oneof![1 => Just(None), 1 => (0..FILTERS.len()).prop_map(|place| Some(filter(place)))];
     let priority = prop_oneof![3 => Just(0), 1 => -2..3];
-    (owner(), credit(), priority, prop::bool::weighted(0.05), filter).prop_map(
-        |(owner, credit, priority, exclusive, filter)| MemberConfig { owner, credit, priority, exclusive, filter },
+    let on_loss = prop_oneof![1 => Just(OnLoss::Pause), 1 => outcome().prop_map(OnLoss::Detach)];
+    (owner(), credit(), priority, prop::bool::weighted(0.05), filter, on_loss).prop_map(
+        |(owner, credit, priority, exclusive, filter, on_loss)| MemberConfig {
+            owner,
+            credit,
+            priority,
+            exclusive,
+            filter,
+            on_loss,
+        },
     )
 }
 
@@ -161,7 +200,7 @@ fn credit() -> impl Strategy<Value = Credit> {
 }
 
 fn owner() -> impl Strategy<Value = Owner> {
-    (0_u64..4, 0_u32..4).prop_map(|(connection, attachment)| Owner { connection: ConnectionId(connection), attachment })
+    (node(), connection(), 0_u32..4).prop_map(|(node, connection, attachment)| Owner { node, connection, attachment })
 }
 
 fn to_member() -> impl Strategy<Value = ToMember> {
@@ -190,7 +229,7 @@ fn config() -> impl Strategy<Value = GroupConfig> {
     let limits = (prop::option::of(0_u32..3), retry());
     let times = (rarely(0_u64..100), rarely(1_u64..60), rarely(1_u64..40));
     let lengths = (rarely(0_u64..8), rarely(0_u64..800), overflow());
-    let ways = (strategy(), prop::bool::weighted(0.2), rarely(1_u64..100), rarely(0_u8..10));
+    let ways = (strategy(), prop::bool::weighted(0.2), rarely(1_u64..100), rarely(0_u8..10), any::<bool>());
     (limits, times, lengths, ways).prop_map(|(limits, times, lengths, ways)| GroupConfig {
         delivery_limit: limits.0,
         retry: limits.1,
@@ -204,6 +243,7 @@ fn config() -> impl Strategy<Value = GroupConfig> {
         single_active: ways.1,
         token_window_ms: ways.2,
         priority_max: ways.3,
+        keeps_dead_letters: ways.4,
     })
 }
 
@@ -212,7 +252,13 @@ fn overflow() -> impl Strategy<Value = Overflow> {
 }
 
 fn strategy() -> impl Strategy<Value = Dispatch> {
-    prop::sample::select(vec![Dispatch::RoundRobin, Dispatch::LeastUnacked, Dispatch::Random, Dispatch::Key])
+    prop::sample::select(vec![
+        Dispatch::RoundRobin,
+        Dispatch::LeastUnacked,
+        Dispatch::Random,
+        Dispatch::Key,
+        Dispatch::LocalFirst,
+    ])
 }
 
 fn retry() -> impl Strategy<Value = Option<RetryDelay>> {

@@ -1,11 +1,12 @@
 //! Byte forms of commands and snapshots: they come back as they were, and damaged ones harm nobody.
 
-use braid_machine::{Command, GroupConfig, Owner, Partition};
-use braid_types::{GroupId, Machine, Stamp, Timestamp, Wire};
+use braid_machine::{Command, GroupConfig, MessageHeader, Owner, Partition, decode_commands};
+use braid_types::{GroupId, Machine, Outcome, Stamp, Timestamp, Wire};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
 use crate::actions::log;
+use crate::scene::{address, header};
 use crate::world::{World, snapshot};
 
 proptest! {
@@ -23,6 +24,19 @@ proptest! {
             prop_assert_eq!(&Command::decode(&mut input), &Ok(logged.command.clone()));
         }
         prop_assert!(input.is_empty());
+    }
+
+    #[test]
+    fn the_commands_of_an_entry_come_back_together((configs, actions) in log(60), cut in any::<prop::sample::Index>()) {
+        let world = run(&configs, &actions);
+        let commands: Vec<Command> = world.log.iter().map(|logged| logged.command.clone()).collect();
+        let mut out = BytesMut::new();
+        commands.iter().for_each(|command| command.encode(&mut out));
+        let mut input = out.freeze();
+        let mut cut_off = input.slice(..cut.index(input.len()));
+        prop_assert_eq!(&decode_commands(&mut input, commands.len()), &Ok(commands.clone()));
+        prop_assert!(input.is_empty());
+        prop_assert!(decode_commands(&mut cut_off, commands.len()).is_err());
     }
 
     #[test]
@@ -83,7 +97,7 @@ proptest! {
         if let Ok(mut machine) = Partition::restore(&mut input) {
             machine.apply(
                 Stamp::default(),
-                Command::Get { group: GroupId(0), owner: Owner::default(), settled: true },
+                Command::Get { group: GroupId(0), owner: Owner::default(), settled: true, on_loss: Outcome::Released },
                 &mut Vec::new(),
             );
         }
@@ -99,10 +113,37 @@ fn run(configs: &[GroupConfig], actions: &[crate::actions::Action]) -> World {
 }
 
 #[test]
+fn messages_in_a_row_with_one_address_share_it() {
+    let mut out = BytesMut::new();
+    let topics = ["a/b", "a/b", "a/c", "a/c", "a/b"];
+    for topic in topics {
+        let message = MessageHeader { address: Some(address(topic)), ..header() };
+        Command::Enqueue { groups: [GroupId(1)].into_iter().collect(), message }.encode(&mut out);
+    }
+    let commands = decode_commands(&mut out.freeze(), topics.len()).expect("our own commands");
+    let places = commands.iter().map(|command| match command {
+        Command::Enqueue { message: MessageHeader { address: Some(address), .. }, .. } => {
+            address.levels().next().expect("a level").as_ptr()
+        }
+        other => panic!("{other:?}"),
+    });
+    let places: Vec<*const u8> = places.collect();
+    assert_eq!((places[0], places[2]), (places[1], places[3]));
+    assert_ne!(places[0], places[2]);
+    assert_ne!(places[0], places[4], "only the last one is remembered");
+}
+
+#[test]
+fn a_count_that_is_only_announced_allocates_nothing() {
+    assert!(decode_commands(&mut Bytes::from_static(&[13, 1]), usize::MAX).is_err());
+    assert_eq!(decode_commands(&mut Bytes::from_static(&[13, 1]), 1), Ok(vec![Command::Tick]));
+}
+
+#[test]
 fn an_unknown_kind_or_version_is_not_guessed_at() {
     for bytes in [[0, 1], [200, 1], [3, 0], [3, 2]] {
         assert!(Command::decode(&mut Bytes::copy_from_slice(&[bytes[0], bytes[1], 0, 0, 0])).is_err());
     }
-    assert!(Partition::restore(&mut Bytes::from_static(&[2, 0, 0])).is_err());
-    assert!(Partition::restore(&mut Bytes::from_static(&[1, 0, 0])).is_ok());
+    assert!(Partition::restore(&mut Bytes::from_static(&[2, 0, 0, 0, 0])).is_err());
+    assert!(Partition::restore(&mut Bytes::from_static(&[1, 0, 0, 0, 0])).is_ok());
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use braid_machine::{
-    Command, Credit, DropReason, Effect, MemberConfig, MessageHeader, Overflow, Owner, PublishIdentity, Refused, Reply,
-    Strategy, Taken,
+    Command, Credit, DropReason, Effect, GroupSetId, Groups, MemberConfig, MessageHeader, OnLoss, Overflow, Owner,
+    PublishIdentity, Refused, Reply, Strategy, Taken,
 };
 use braid_types::{DeliveryId, GroupId, MemberId, MessageId, Outcome, Stamp, Timestamp, UnackedOnEnd};
 
@@ -18,6 +18,8 @@ mod group;
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     groups: BTreeMap<GroupId, Group>,
+    sets: BTreeMap<GroupSetId, Vec<GroupId>>,
+    leading: Option<u64>,
     now: Timestamp,
     id: (braid_types::LogIndex, u32),
     effects: Vec<Effect>,
@@ -48,12 +50,13 @@ impl Model {
                 Reply::Done
             }
             Command::DeleteGroup { group, if_unused, if_empty } => self.delete(group, if_unused, if_empty),
-            Command::Enqueue { groups, message } => self.enqueue(&groups, &message, None),
-            Command::EnqueueOnce { groups, message, identity } => self.enqueue(&groups, &message, Some(&identity)),
+            Command::Enqueue { groups, message } => self.enqueue_to(&groups, &message, None),
+            Command::EnqueueOnce { groups, message, identity } => self.enqueue_to(&groups, &message, Some(&identity)),
             Command::PurgeGroup { group } => self.within(group, |model, group, at| {
                 let waiting = group.take_waiting();
-                waiting.iter().for_each(|message| model.drop(at, message, DropReason::Purged));
-                Reply::Removed { message_count: waiting.len() as u64 }
+                let message_count = waiting.len() as u64;
+                waiting.into_iter().for_each(|message| model.drop(group, at, message, DropReason::Purged));
+                Reply::Removed { message_count }
             }),
             Command::Attach { group, member } => self.within(group, |model, group, _| model.attach(group, *member)),
             Command::Detach { group, member, unacked } => {
@@ -76,10 +79,85 @@ impl Model {
                 }
                 Reply::Done
             }),
-            Command::Get { group, owner, settled } => {
-                self.within(group, |model, group, at| model.get(group, at, owner, settled))
+            Command::Get { group, owner, settled, on_loss } => {
+                self.within(group, |model, group, at| model.get(group, at, owner, settled, on_loss))
+            }
+            Command::Configure { group, config } => self.within(group, |model, group, _| {
+                group.configure(*config, model.now);
+                Reply::Done
+            }),
+            Command::DefineGroupSet { set, groups } => {
+                self.sets.insert(set, groups);
+                self.sets.retain(|_, groups| !groups.is_empty());
+                Reply::Done
+            }
+            Command::EndDeadLetters { group, messages } => {
+                self.within(group, |model, group, _| model.end_dead_letters(group, &messages))
+            }
+            Command::ConnectionLost { node, connection, kept } => {
+                let is_lost = |owner: Owner| owner.node == node && owner.connection == connection;
+                self.lose(is_lost, |outcome| outcome, |delivery| kept.contains(&delivery))
+            }
+            Command::NodeLost { node } => self.lose(|owner| owner.node == node, |_| Outcome::Released, |_| true),
+            Command::Lead { node } => {
+                self.leading = Some(node);
+                Reply::Done
             }
         }
+    }
+
+    /// In each group: members are stopped, then each gives back what it has to, then it is seen whether any is left.
+    fn lose(
+        &mut self,
+        is_lost: impl Fn(Owner) -> bool,
+        outcome_of: impl Fn(Outcome) -> Outcome,
+        keeps: impl Fn(DeliveryId) -> bool,
+    ) -> Reply {
+        for at in self.groups.keys().copied().collect::<Vec<_>>() {
+            let lost: Vec<MemberId> = self.groups[&at].ids(|member| is_lost(member.config.owner));
+            if lost.is_empty() {
+                continue;
+            }
+            self.within(at, |model, group, at| {
+                let had_present = group.members.values().any(Member::present);
+                for id in &lost {
+                    group.members.get_mut(id).unwrap().stop();
+                }
+                for id in &lost {
+                    let member = group.members.get_mut(id).unwrap();
+                    let on_loss = member.config.on_loss;
+                    let stays = |delivery: DeliveryId| on_loss == OnLoss::Pause && keeps(delivery);
+                    let (kept, ended) =
+                        std::mem::take(&mut member.unacked).into_iter().partition(|(delivery, _)| stays(*delivery));
+                    member.unacked = kept;
+                    let outcome = match on_loss {
+                        OnLoss::Detach(outcome) => outcome_of(outcome),
+                        OnLoss::Pause => Outcome::Released,
+                    };
+                    BTreeMap::into_values(ended).for_each(|message| model.end(group, at, message, outcome));
+                }
+                model.tell_unused(group, at, had_present);
+                Reply::Done
+            });
+        }
+        Reply::Done
+    }
+
+    fn tell_unused(&mut self, group: &mut Group, at: GroupId, had_present: bool) {
+        if had_present && !group.members.values().any(Member::present) {
+            group.last_used = self.now;
+            self.effects.push(Effect::Unused { group: at });
+        }
+    }
+
+    fn end_dead_letters(&mut self, group: &mut Group, messages: &[MessageId]) -> Reply {
+        for message in messages {
+            if let Some(place) = group.dead.iter().position(|dead| dead.id == *message) {
+                let ended = group.dead.remove(place);
+                self.forget(&ended);
+            }
+        }
+        Reply::Done
     }
 
     /// What a member is told while it is present.
@@ -132,14 +210,27 @@ impl Model {
         reply
     }
 
+    fn enqueue_to(&mut self, groups: &Groups, header: &MessageHeader, identity: Option<&PublishIdentity>) -> Reply {
+        let set = match groups {
+            Groups::These(groups) => return self.enqueue(groups, header, identity),
+            Groups::Set(set) => set,
+        };
+        if let Some(groups) = self.sets.get(set).cloned() {
+            return self.enqueue(&groups, header, identity);
+        }
+        self.effects.push(Effect::Forget { message: MessageId { index: self.id.0, position: self.id.1 } });
+        Reply::Refused(Refused::NoSuchGroup)
+    }
+
     fn enqueue(&mut self, groups: &[GroupId], header: &MessageHeader, identity: Option<&PublishIdentity>) -> Reply {
         let id = MessageId { index: self.id.0, position: self.id.1 };
         let mut refused = false;
-        let mut taken: Vec<GroupId> = Vec::new();
+        let (mut taken, mut asked): (Vec<GroupId>, Vec<GroupId>) = (Vec::new(), Vec::new());
         for at in groups {
-            if taken.contains(at) || !self.groups.contains_key(at) {
+            if asked.contains(at) || !self.groups.contains_key(at) {
                 continue;
             }
+            asked.push(*at);
             taken.push(*at);
             let before = self.effects.len();
             let reply = self.within(*at, |model, group, at| {
@@ -153,7 +244,10 @@ impl Model {
                 if group.rejecting {
                     if group.config.overflow == Overflow::RejectPublishDeadLetter {
                         let reason = DropReason::MaxLength;
-                        model.effects.push(Effect::Dropped { group: at, message: id, reason, delivery_count: 0 });
+                        let kept = group.config.keeps_dead_letters;
+                        model.effects.push(Effect::Dropped { group: at, message: id, reason, delivery_count: 0, kept });
+                        let message = Message { id, header: header.clone(), acquired: 0, failed: 0, since: model.now };
+                        group.dead.extend(Some(message).filter(|_| kept));
                     }
                     return Reply::Refused(Refused::LimitReached);
                 }
@@ -199,8 +293,9 @@ impl Model {
         let mut messages = group.take_waiting();
         let message_count = messages.len() as u64;
         messages.extend(group.members.values().flat_map(|member| member.unacked.values().cloned()));
+        messages.append(&mut group.dead);
         messages.sort_by_key(|message| message.id);
-        messages.iter().for_each(|message| self.drop(at, message, DropReason::GroupDeleted));
+        messages.into_iter().for_each(|message| self.drop(&mut group, at, message, DropReason::GroupDeleted));
         for (id, member) in group.members.iter().filter(|(_, member)| member.present()) {
             self.effects.push(Effect::Cancelled { owner: member.config.owner, group: at, member: *id });
         }
@@ -247,14 +342,11 @@ impl Model {
                 self.end(group, at, message, outcome);
             }
         }
-        if was_present && !group.members.values().any(Member::present) {
-            group.last_used = self.now;
-            self.effects.push(Effect::Unused { group: at });
-        }
+        self.tell_unused(group, at, was_present);
         Reply::Done
     }
 
-    fn get(&mut self, group: &mut Group, at: GroupId, owner: Owner, settled: bool) -> Reply {
+    fn get(&mut self, group: &mut Group, at: GroupId, owner: Owner, settled: bool, on_loss: Outcome) -> Reply {
         if group.config.single_active || group.config.strategy == Strategy::Key {
             return Reply::Refused(Refused::Exclusive);
         }
@@ -279,7 +371,8 @@ impl Model {
             self.forget(&message);
         } else {
             let credit = Credit::Window { messages: 1 };
-            let config = MemberConfig { owner, credit, priority: 0, exclusive: false, filter: None };
+            let on_loss = OnLoss::Detach(on_loss);
+            let config = MemberConfig { owner, credit, priority: 0, exclusive: false, filter: None, on_loss };
             let unacked = BTreeMap::from([(DeliveryId(0), message)]);
             group.members.insert(
                 member,
@@ -304,7 +397,7 @@ impl Model {
             Outcome::Modified => {
                 message.failed += 1;
                 if group.config.delivery_limit.is_some_and(|limit| message.failed > limit) {
-                    self.drop(at, &message, DropReason::DeliveryLimit);
+                    self.drop(group, at, message, DropReason::DeliveryLimit);
                 } else if let Some(retry) = group.config.retry {
                     let delay_ms = (retry.delay_ms_min * u64::from(message.failed)).min(retry.delay_ms_max);
                     group.delayed.push((self.now.plus_ms(delay_ms), message));
@@ -312,7 +405,7 @@ impl Model {
                     group.ready.push(message);
                 }
             }
-            Outcome::Rejected => self.drop(at, &message, DropReason::Rejected),
+            Outcome::Rejected => self.drop(group, at, message, DropReason::Rejected),
         }
     }
 
@@ -359,7 +452,7 @@ impl Model {
             let pair = pair.or_else(|| {
                 places.iter().filter(|_| !by_key).find_map(|place| {
                     let takers = group.line.iter().filter(|id| group.members[id].takes(&group.ready[*place]));
-                    Some((*place, group.choose(takers.copied().collect(), group.ready[*place].id)?))
+                    Some((*place, group.choose(takers.copied().collect(), group.ready[*place].id, self.leading)?))
                 })
             });
             let Some((place, member)) = pair else { return };
@@ -407,7 +500,7 @@ impl Model {
             while excess(group, 1.0).into_iter().flatten().any(|excess| excess > 0.0) {
                 group.ready.sort_by_key(order);
                 let message = group.ready.remove(0);
-                self.drop(at, &message, DropReason::MaxLength);
+                self.drop(group, at, message, DropReason::MaxLength);
                 self.expire(group, at);
             }
         } else if excess(group, 1.0).into_iter().flatten().any(|excess| excess >= 0.0) {
@@ -445,17 +538,23 @@ impl Model {
             }
         }
         expired.sort_by_key(|message| message.id);
-        expired.iter().for_each(|message| self.drop(at, message, DropReason::Expired));
+        expired.into_iter().for_each(|message| self.drop(group, at, message, DropReason::Expired));
     }
 
-    fn drop(&mut self, group: GroupId, message: &Message, reason: DropReason) {
-        self.effects.push(Effect::Dropped { group, message: message.id, reason, delivery_count: message.failed });
-        self.forget(message);
+    fn drop(&mut self, group: &mut Group, at: GroupId, message: Message, reason: DropReason) {
+        let is_dead = !matches!(reason, DropReason::Purged | DropReason::GroupDeleted);
+        let kept = group.config.keeps_dead_letters && is_dead;
+        let delivery_count = message.failed;
+        self.effects.push(Effect::Dropped { group: at, message: message.id, reason, delivery_count, kept });
+        if kept {
+            group.dead.push(message);
+        } else {
+            self.forget(&message);
+        }
     }
 
     /// A message left a group: it is forgotten if no other group holds it. (The group that it left has been taken out
-    /// of
-    /// `groups`.)
+    /// of `groups`.)
     fn forget(&mut self, message: &Message) {
         if !self.holds(message.id) {
             self.effects.push(Effect::Forget { message: message.id });
@@ -466,7 +565,7 @@ impl Model {
         self.groups.values().any(|group| {
             let unacked = group.members.values().flat_map(|member| member.unacked.values());
             let delayed = group.delayed.iter().map(|(_, message)| message);
-            group.ready.iter().chain(delayed).chain(unacked).any(|message| message.id == id)
+            group.ready.iter().chain(delayed).chain(unacked).chain(&group.dead).any(|message| message.id == id)
         })
     }
 }

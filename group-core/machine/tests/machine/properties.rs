@@ -1,7 +1,10 @@
 //! Properties of whole logs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use braid_machine::{Command, Effect, GroupConfig, Partition, Reply};
-use braid_types::{Machine, Outcome, Timestamp};
+use braid_types::{GroupId, Machine, MessageId, Outcome, Timestamp};
+use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
 use crate::actions::{Action, log};
@@ -32,6 +35,55 @@ proptest! {
         braid_machine::invariants::check(&restored).expect("a restored state is sound");
         replay(&mut restored, &world.log[cut..]);
         prop_assert_eq!(world.snapshot(), snapshot(&restored));
+    }
+
+    /// Parts that are written only for groups that changed are always those of the present state.
+    #[test]
+    fn parts_of_what_changed_are_the_whole_state((configs, actions) in log(80), every in 1_usize..12) {
+        let world = run(&configs, &actions);
+        let mut machine = Partition::default();
+        let mut parts: BTreeMap<GroupId, Bytes> = BTreeMap::new();
+        for logged in world.log.chunks(every) {
+            replay(&mut machine, logged);
+            let changed = machine.take_changed();
+            prop_assert!(changed.is_sorted_by(|left, right| left < right));
+            for id in changed {
+                parts.insert(id, part(&machine, id));
+            }
+            parts.retain(|id, _| machine.group(*id).is_some());
+            prop_assert!(parts.iter().all(|(id, kept)| *kept == part(&machine, *id)));
+            prop_assert!(machine.take_changed().is_empty());
+        }
+        let mut head = BytesMut::new();
+        machine.put_head(&mut head);
+        let parts = parts.into_iter().map(Ok);
+        let mut restored = Partition::restore_parts(&mut head.freeze(), parts).expect("our own parts");
+        braid_machine::invariants::check(&restored).expect("a restored state is sound");
+        prop_assert_eq!(snapshot(&restored), world.snapshot());
+        prop_assert!(restored.take_changed().is_empty());
+    }
+
+    /// What is said to go out next is all that is ready, and a get takes the first of it.
+    #[test]
+    fn the_upcoming_messages_go_out_in_that_order((configs, actions) in log(80)) {
+        let mut world = run(&configs, &actions);
+        for group in world.machine.group_ids() {
+            for settled in [true, false, true, true] {
+                let upcoming: Vec<MessageId> = world.machine.upcoming(group, usize::MAX).collect();
+                let distinct: BTreeSet<MessageId> = upcoming.iter().copied().collect();
+                prop_assert_eq!(upcoming.len() as u64, world.machine.group(group).expect("listed").ready());
+                prop_assert_eq!(distinct.len(), upcoming.len());
+                let first: Vec<MessageId> = world.machine.upcoming(group, 1).collect();
+                prop_assert_eq!(&first[..], &upcoming[..upcoming.len().min(1)]);
+                let owner = braid_machine::Owner::default();
+                world.command(Command::Get { group, owner, settled, on_loss: Outcome::Released });
+                let logged = world.log.last().expect("a get");
+                let has_expired = logged.effects.iter().any(|effect| matches!(effect, Effect::Dropped { .. }));
+                if let (Reply::Got { taken }, false) = (logged.reply, has_expired) {
+                    prop_assert_eq!(taken.map(|taken| taken.message), upcoming.first().copied());
+                }
+            }
+        }
     }
 
     /// Settling again, in any order and later, changes nothing but what the first settle did.
@@ -71,6 +123,7 @@ proptest! {
             prop_assert_eq!((view.ready(), view.delayed(), view.unacked()), (0, 0, 0));
         }
         prop_assert_eq!(world.machine.live_messages().count(), 0);
+        prop_assert_eq!(world.machine.groups_with_dead_letters(), []);
     }
 }
 
@@ -80,6 +133,13 @@ fn run(configs: &[GroupConfig], actions: &[Action]) -> World {
         world.step(action);
     }
     world
+}
+
+/// A group's part of a snapshot.
+fn part(machine: &Partition, id: GroupId) -> Bytes {
+    let mut out = BytesMut::new();
+    assert!(machine.put_group(id, &mut out));
+    out.freeze()
 }
 
 /// Applies a log again; every effect and reply must be what it was.
@@ -101,11 +161,18 @@ fn drain(world: &mut World) {
                 let deliveries = made.map(|made| made.2).collect();
                 world.command(Command::Settle { group, member, deliveries, outcome: Outcome::Accepted });
             }
-            world.command(Command::Get { group, owner: braid_machine::Owner::default(), settled: true });
+            world.command(Command::Get {
+                group,
+                owner: braid_machine::Owner::default(),
+                settled: true,
+                on_loss: Outcome::Released,
+            });
             if matches!(world.log.last().expect("a get").reply, Reply::Refused(_)) {
                 // Nobody else may take what the members of the group cannot.
                 world.command(Command::PurgeGroup { group });
             }
+            let messages = world.machine.dead_letters(group).map(|(message, ..)| message).collect();
+            world.command(Command::EndDeadLetters { group, messages });
             let view = world.machine.group(group).expect("listed");
             if view.ready() + view.delayed() + view.unacked() == 0 {
                 break;
@@ -122,7 +189,7 @@ fn is_settle(command: &Command) -> bool {
     matches!(command, Command::Settle { .. })
 }
 
-fn group_of(command: &Command) -> braid_types::GroupId {
+fn group_of(command: &Command) -> GroupId {
     match command {
         Command::Settle { group, .. } => *group,
         _ => unreachable!("only settles were kept"),
@@ -134,7 +201,7 @@ fn time_that_goes_back_in_a_stamp_does_not_go_back_in_the_machine() {
     let mut machine = Partition::default();
     let world = run(&[GroupConfig::default()], &[]);
     replay(&mut machine, &world.log);
-    let group = braid_types::GroupId(0);
+    let group = GroupId(0);
     let mut stamp = world.log[0].stamp;
     let enqueue = |expires_at| Command::Enqueue {
         groups: [group].into_iter().collect(),
@@ -147,9 +214,17 @@ fn time_that_goes_back_in_a_stamp_does_not_go_back_in_the_machine() {
     stamp.index.0 += 1;
     stamp.time = Timestamp(10);
     machine.apply(stamp, enqueue(Some(Timestamp(500))), &mut effects);
-    machine.apply(stamp, Command::Get { group, owner: braid_machine::Owner::default(), settled: true }, &mut effects);
+    machine.apply(
+        stamp,
+        Command::Get { group, owner: braid_machine::Owner::default(), settled: true, on_loss: Outcome::Released },
+        &mut effects,
+    );
     stamp.index.0 += 1;
-    machine.apply(stamp, Command::Get { group, owner: braid_machine::Owner::default(), settled: true }, &mut effects);
+    machine.apply(
+        stamp,
+        Command::Get { group, owner: braid_machine::Owner::default(), settled: true, on_loss: Outcome::Released },
+        &mut effects,
+    );
     let expired = effects.iter().filter(|effect| matches!(effect, Effect::Dropped { .. })).count();
     assert_eq!(expired, 1);
 }

@@ -1,7 +1,11 @@
 //! Named cases: what a reader of SPEC section 3 expects, one by one.
 
+mod configure;
+mod dead_letters;
 mod dispatch;
+mod group_sets;
 mod limits;
+mod losses;
 mod members;
 mod publishing;
 mod settlement;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use braid_machine::{
-    Command, Credit, DropReason, Effect, GroupConfig, MemberConfig, MemberView, MessageHeader, Owner, Partition, Reply,
-    invariants,
+    Command, Credit, DropReason, Effect, GroupConfig, MemberConfig, MemberView, MessageHeader, OnLoss, Owner,
+    Partition, Reply, invariants,
 };
 use braid_types::{
     Address, ConnectionId, DeliveryId, Filter, GroupId, LogIndex, Machine, MemberId, MessageId, Outcome, Protocol,
@@ -114,6 +114,24 @@ impl Scene {
         dropped.collect()
     }
 
+    /// Which messages the last command dropped and kept as dead letters, and why.
+    pub(crate) fn kept(&self) -> Vec<(u64, DropReason)> {
+        let kept = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Dropped { message, reason, kept: true, .. } => Some((message.index.0, *reason)),
+            _ => None,
+        });
+        kept.collect()
+    }
+
+    /// Which messages the last command let go of.
+    pub(crate) fn forgotten(&self) -> Vec<u64> {
+        let forgotten = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Forget { message } => Some(message.index.0),
+            _ => None,
+        });
+        forgotten.collect()
+    }
+
     pub(crate) fn member(&self, id: MemberId) -> MemberView<'_> {
         let group = self.machine.group(GROUP).expect("the group");
         group.members().find(|member| member.id == id).expect("the member")
@@ -128,8 +146,15 @@ impl Scene {
 
 /// A member with a window, and with an owner of its own.
 pub(crate) fn windowed(messages: u32) -> MemberConfig {
-    let owner = Owner { connection: ConnectionId(1), attachment: ATTACHMENT.fetch_add(1, Ordering::Relaxed) };
-    MemberConfig { owner, credit: Credit::Window { messages }, priority: 0, exclusive: false, filter: None }
+    let owner = Owner { node: 1, connection: ConnectionId(1), attachment: ATTACHMENT.fetch_add(1, Ordering::Relaxed) };
+    MemberConfig {
+        owner,
+        credit: Credit::Window { messages },
+        priority: 0,
+        exclusive: false,
+        filter: None,
+        on_loss: OnLoss::Detach(Outcome::Modified),
+    }
 }
 
 /// A member whose deliveries are settled by being made.

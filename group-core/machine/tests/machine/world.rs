@@ -32,6 +32,7 @@ pub(crate) struct World {
     next_delivery: BTreeMap<(GroupId, MemberId), u64>,
     published: BTreeSet<MessageId>,
     forgotten: BTreeSet<MessageId>,
+    kept: Vec<MessageId>,
 }
 
 impl World {
@@ -59,6 +60,10 @@ impl World {
                 }
             }
             Action::Settle { backs, outcome } => self.settle(backs, *outcome),
+            Action::EndDeadLetters { group, backs } => {
+                let messages = backs.iter().filter_map(|back| nth_back(&self.kept, *back)).collect();
+                self.command(Command::EndDeadLetters { group: *group, messages });
+            }
         }
     }
 
@@ -113,6 +118,14 @@ impl World {
                     assert!(!self.forgotten.contains(message), "a forgotten message was delivered");
                     self.made.push((*group, *member, *delivery));
                     self.check_window(*group, *member);
+                }
+                Effect::Dropped { group, message, reason, delivery_count, kept: true } => {
+                    let letter = (*message, *reason, *delivery_count);
+                    assert!(
+                        self.machine.dead_letters(*group).any(|other| other == letter),
+                        "a dead letter was not kept"
+                    );
+                    self.kept.push(*message);
                 }
                 Effect::Forget { message } => {
                     assert!(self.published.contains(message), "a message was forgotten that never was");

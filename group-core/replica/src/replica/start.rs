@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::{EffectSink, Replica};
 use crate::{
     Error, Hosted, Options,
-    clock::Clock,
+    clock::EntryClock,
     host::Host,
     limits::{
         ELECTION_TIMEOUT_MAX_MS, ELECTION_TIMEOUT_MIN_MS, ENTRIES_KEPT, HEARTBEAT_INTERVAL_MS, PROPOSALS_PENDING_MAX,
@@ -55,7 +55,7 @@ pub(super) async fn start<M: Hosted>(options: Options, sink: EffectSink<M>) -> R
         raft,
         shared,
         store,
-        clock: Mutex::new(Clock::new(last)),
+        clock: Mutex::new(EntryClock::new(last)),
         places: Semaphore::new(PROPOSALS_PENDING_MAX),
     })
 }

@@ -21,7 +21,7 @@ const PAYLOAD_MEMBERSHIP: u8 = 2;
 
 const CORRUPT: CorruptBytes = CorruptBytes { what: "replica record" };
 
-type Decoded<T> = Result<T, CorruptBytes>;
+pub(crate) type Decoded<T> = Result<T, CorruptBytes>;
 
 /// Puts the checksum of name and body in front of the body.
 pub(super) fn seal(name: &[u8], body: &[u8]) -> Bytes {
@@ -45,7 +45,7 @@ pub(super) fn log_name(index: u64) -> [u8; 8] {
     index.to_be_bytes()
 }
 
-pub(super) fn vote(vote: &Vote) -> Bytes {
+pub(crate) fn vote(vote: &Vote) -> Bytes {
     let mut out = BytesMut::new();
     out.put_u64_le(vote.leader_id.term);
     out.put_u64_le(vote.leader_id.node_id);
@@ -53,20 +53,20 @@ pub(super) fn vote(vote: &Vote) -> Bytes {
     out.freeze()
 }
 
-pub(super) fn read_vote(mut input: Bytes) -> Decoded<Vote> {
+pub(crate) fn read_vote(mut input: Bytes) -> Decoded<Vote> {
     let leader_id = LeaderId::new(get_u64(&mut input)?, get_u64(&mut input)?);
     let committed = get_flag(&mut input)?;
     finish(&input)?;
     Ok(Vote { leader_id, committed })
 }
 
-pub(super) fn optional_log_id(log_id: Option<LogId>) -> Bytes {
+pub(crate) fn optional_log_id(log_id: Option<LogId>) -> Bytes {
     let mut out = BytesMut::new();
     put_optional_log_id(&mut out, log_id);
     out.freeze()
 }
 
-pub(super) fn read_optional_log_id(mut input: Bytes) -> Decoded<Option<LogId>> {
+pub(crate) fn read_optional_log_id(mut input: Bytes) -> Decoded<Option<LogId>> {
     let log_id = get_optional_log_id(&mut input)?;
     finish(&input)?;
     Ok(log_id)
@@ -106,7 +106,7 @@ pub(super) fn read_entry(mut input: Bytes) -> Decoded<Entry> {
     Ok(Entry { log_id, payload })
 }
 
-pub(super) fn snapshot_meta(meta: &SnapshotMeta) -> Bytes {
+pub(crate) fn snapshot_meta(meta: &SnapshotMeta) -> Bytes {
     let mut out = BytesMut::new();
     put_optional_log_id(&mut out, meta.last_log_id);
     put_optional_log_id(&mut out, *meta.last_membership.log_id());
@@ -114,7 +114,7 @@ pub(super) fn snapshot_meta(meta: &SnapshotMeta) -> Bytes {
     out.freeze()
 }
 
-pub(super) fn read_snapshot_meta(mut input: Bytes) -> Decoded<SnapshotMeta> {
+pub(crate) fn read_snapshot_meta(mut input: Bytes) -> Decoded<SnapshotMeta> {
     let last_log_id = get_optional_log_id(&mut input)?;
     let membership_log_id = get_optional_log_id(&mut input)?;
     let membership = get_membership(&mut input)?;
@@ -148,7 +148,7 @@ fn get_optional_log_id(input: &mut Bytes) -> Decoded<Option<LogId>> {
     if get_flag(input)? { Ok(Some(get_log_id(input)?)) } else { Ok(None) }
 }
 
-fn put_membership(out: &mut BytesMut, membership: &Membership) {
+pub(crate) fn put_membership(out: &mut BytesMut, membership: &Membership) {
     let configs = membership.get_joint_config();
     put_count(out, configs.len());
     for config in configs {
@@ -165,7 +165,7 @@ fn put_membership(out: &mut BytesMut, membership: &Membership) {
     }
 }
 
-fn get_membership(input: &mut Bytes) -> Decoded<Membership> {
+pub(crate) fn get_membership(input: &mut Bytes) -> Decoded<Membership> {
     let mut configs = Vec::new();
     for _ in 0..get_count(input)? {
         let mut config = BTreeSet::new();
@@ -220,7 +220,7 @@ fn get_flag(input: &mut Bytes) -> Decoded<bool> {
     }
 }
 
-fn finish(input: &Bytes) -> Decoded<()> {
+pub(crate) fn finish(input: &Bytes) -> Decoded<()> {
     if input.is_empty() { Ok(()) } else { Err(CORRUPT) }
 }
 

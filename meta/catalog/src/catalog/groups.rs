@@ -84,7 +84,7 @@ impl Catalog {
         if self.by_id.len() >= GROUPS_MAX {
             return Err(refusals::limit("groups"));
         }
-        (row.leader, row.partition) = self.placement.choose()?;
+        (row.leader, row.partition) = self.placement.choose(row.class.partition_kind())?;
         row.id = GroupId(self.last_group.saturating_add(1));
         Ok(row)
     }

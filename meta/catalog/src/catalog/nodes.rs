@@ -31,12 +31,15 @@ impl Catalog {
         Ok(Reply::Done)
     }
 
-    /// Moves a group whose partition its node no longer offers to one that it does.
+    /// Moves a group whose partition its node no longer offers, or is of another kind than the group's class wants, to one
+    /// that fits.
     fn keep_placed(&mut self, row: &GroupRow, changes: &mut Changes<'_>) -> Result<(), Refusal> {
-        if self.placement.offers(row.leader, row.partition) {
+        let kind = row.class.partition_kind();
+        if self.placement.offers(row.leader, row.partition) && row.partition.kind() == Some(kind) {
             return Ok(());
         }
-        if let Some(partition) = self.placement.choose_on(row.leader) {
+        if let Some(partition) = self.placement.choose_on(row.leader, kind) {
+            self.placement.remove(row.leader, row.partition);
             self.placement.add(row.leader, partition);
             self.replace_group(GroupRow { partition, ..row.clone() }, changes)?;
         }

@@ -25,13 +25,18 @@ impl Catalog {
         logged: bool,
         changes: &mut Changes<'_>,
     ) -> Result<Reply, Refusal> {
-        let class = if logged { StorageClass::Memory } else { StorageClass::Direct };
+        let class = if logged { StorageClass::Disk } else { StorageClass::Direct };
         let vhost = self.vhost_mut(&pair.vhost)?;
         if let Some(row) = vhost.resolve(&pair.share, &pair.filter).map(Arc::clone) {
             if !row.is_shared() || row.class >= class {
                 return Ok(Reply::Declared { row, created: false });
             }
-            let row = self.replace_group(GroupRow { class, ..GroupRow::clone(&row) }, changes)?;
+            // A direct group is in no partition yet: nothing has to move.
+            let kind = class.partition_kind();
+            let partition = self.placement.choose_on(row.leader, kind).unwrap_or(row.partition);
+            self.placement.remove(row.leader, row.partition);
+            self.placement.add(row.leader, partition);
+            let row = self.replace_group(GroupRow { class, partition, ..GroupRow::clone(&row) }, changes)?;
             return Ok(Reply::Declared { row, created: false });
         }
         let name = name(&pair.share, filter_text)?;

@@ -25,7 +25,7 @@ fn a_redeclare_gives_the_same_row() {
     let mut kit = Kit::new();
     let wide = |value| arguments(&[("x-max-length", HeaderValue::Integer(value)), ("x-unknown", word("one"))]);
     let row = kit.row(declare("q", true, None, wide(10)));
-    assert_eq!((row.leader, row.partition, row.epoch), (1, PartitionId(0), Epoch(1)));
+    assert_eq!((row.leader, row.partition, row.epoch), (1, PartitionId(256), Epoch(1)));
     assert_eq!(kit.effects, [Effect::GroupCreated(Arc::clone(&row)), Effect::RoutesChanged]);
     // The unknown argument is kept, and not compared.
     let again = kit.run(declare("q", true, None, arguments(&[("x-max-length", HeaderValue::Integer(10))])));
@@ -137,7 +137,7 @@ fn a_restarted_node_lost_what_was_in_its_memory() {
     kit.row(declare("passing", false, None, Vec::new()));
     kit.row(declare("own", true, Some(ConnectionId(1)), Vec::new()));
     kit.share("n", "direct");
-    kit.row(open("n", "memory", true));
+    kit.row(open("n", "disk", true));
     kit.done(Command::DeclareExchange {
         vhost: vhost(),
         name: text("x"),
@@ -154,7 +154,7 @@ fn a_restarted_node_lost_what_was_in_its_memory() {
 
     kit.done(Command::NodeStarted { node: 1, partitions: 4 });
     let names: Vec<_> = kit.catalog.all_groups().map(|row| row.name.clone()).collect();
-    assert_eq!(names, [text("stays")]);
+    assert_eq!(names, [text("stays"), text("$share/n/disk")]);
     assert!(kit.catalog.exchange(VHOST, b"x").is_none());
     assert_eq!(kit.routed("y", ""), ["stays"]);
     assert_eq!(kit.catalog.bindings(VHOST).count(), 1);
@@ -168,7 +168,7 @@ fn another_node_takes_nothing_from_the_first() {
     kit.done(Command::NodeStarted { node: 2, partitions: 2 });
     assert_eq!(kit.effects, []);
     let row = kit.declare("next");
-    assert_eq!((row.leader, row.partition), (2, PartitionId(1024)), "the node with the fewest groups");
+    assert_eq!((row.leader, row.partition), (2, PartitionId(1024 + 256)), "the node with the fewest groups");
     kit.done(Command::NodeStarted { node: 2, partitions: 2 });
     assert!(kit.catalog.group(VHOST, b"passing").is_some());
 }
@@ -178,15 +178,16 @@ fn groups_spread_over_partitions_and_follow_when_one_goes() {
     let mut kit = Kit::new();
     for number in 0..8 {
         let row = kit.declare(&format!("q{number}"));
-        assert_eq!(row.partition, PartitionId(number % 4));
+        assert_eq!(row.partition, PartitionId(256 + number % 4));
     }
     kit.done(Command::NodeStarted { node: 1, partitions: 2 });
     let moved = kit.effects.iter().filter(|effect| matches!(effect, Effect::GroupChanged(_))).count();
     assert_eq!(moved, 4);
     let node = kit.catalog.nodes().next().unwrap().1;
-    assert_eq!(node.partitions.iter().map(|(id, groups)| (id.0, *groups)).collect::<Vec<_>>(), [(0, 4), (1, 4)]);
+    let loads: Vec<_> = node.partitions.iter().map(|(id, groups)| (id.0, *groups)).collect();
+    assert_eq!(loads, [(0, 0), (1, 0), (256, 4), (257, 4), (512, 0), (513, 0)]);
     kit.done(Command::NodeStarted { node: 1, partitions: 4 });
-    assert_eq!(kit.declare("new").partition, PartitionId(2));
+    assert_eq!(kit.declare("new").partition, PartitionId(258));
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn a_shared_group_is_raised_once_and_never_back() {
     assert_eq!((direct.class, direct.name.as_ref()), (StorageClass::Direct, &b"$share/n/a/+"[..]));
     assert!(matches!(&direct.kind, GroupKind::Shared { share, .. } if share == "n"));
     let raised = kit.row(open("n", "a/+", true));
-    assert_eq!((raised.id, raised.class), (direct.id, StorageClass::Memory));
+    assert_eq!((raised.id, raised.class), (direct.id, StorageClass::Disk));
     assert_eq!(kit.effects, [Effect::GroupChanged(Arc::clone(&raised)), Effect::RoutesChanged]);
     assert_eq!(kit.share("n", "a/+"), raised);
     assert_eq!(kit.effects, []);

@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("braid-log", &["braid-types"]),
     ("braid-replica", &["braid-types", "braid-log", "braid-proto"]),
     ("braid-catalog", &["braid-types", "braid-routing"]),
-    ("braid-broker", &["braid-types", "braid-routing", "braid-machine", "braid-replica", "braid-proto"]),
+    ("braid-broker", &["braid-types", "braid-routing", "braid-machine", "braid-log", "braid-replica", "braid-proto"]),
     ("braid-cluster", &["braid-types", "braid-catalog", "braid-replica", "braid-proto"]),
     (
         "braid-gateway",

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use braid_machine::{Credit, GroupConfig, MemberConfig, MessageHeader, PublishIdentity, Refused, Reply, Strategy};
+use braid_machine::{
+    Credit, GroupConfig, MemberConfig, MessageHeader, OnLoss, PublishIdentity, Refused, Reply, Strategy,
+};
 use braid_types::{DeliveryId, Filter, MemberId, MessageId, Timestamp};
 use bytes::Bytes;
 
@@ -50,6 +52,18 @@ impl Member {
         self.state == State::Attached && self.chosen && !self.quiescing && self.overdue.is_empty() && has_credit
     }
 
+    /// Its connection is lost: it is sent nothing more.
+    pub(super) fn stop(&mut self) {
+        match (self.config.on_loss, &self.state) {
+            (OnLoss::Detach(_), _) => {
+                self.state = State::Ended;
+                self.overdue.clear();
+            }
+            (OnLoss::Pause, State::Attached) => self.state = State::Paused,
+            (OnLoss::Pause, State::Paused | State::Ended) => {}
+        }
+    }
+
     pub(super) fn takes(&self, message: &Message) -> bool {
         match (&self.config.filter, &message.header.address) {
             (None, _) => true,
@@ -64,6 +78,8 @@ pub(super) struct Group {
     pub(super) config: GroupConfig,
     pub(super) ready: Vec<Message>,
     pub(super) delayed: Vec<(Timestamp, Message)>,
+    /// Dropped and kept.
+    pub(super) dead: Vec<Message>,
     pub(super) last_used: Timestamp,
     pub(super) rejecting: bool,
     /// Last numbers of publishers, and tokens, with their times.
@@ -82,6 +98,18 @@ pub(super) fn order(message: &Message) -> (bool, Reverse<u8>, MessageId) {
 }
 
 impl Group {
+    /// Other settings from now on.
+    pub(super) fn configure(&mut self, config: GroupConfig, now: Timestamp) {
+        if config.single_active != self.config.single_active {
+            for member in self.members.values_mut() {
+                (member.chosen, member.quiescing) = (!config.single_active, false);
+            }
+        }
+        self.config = config;
+        self.rejecting = false;
+        self.last_used = now;
+    }
+
     /// The distinct filters of present members.
     pub(super) fn filters(&self) -> Vec<Filter> {
         let mut filters = Vec::new();
@@ -115,7 +143,12 @@ impl Group {
             };
             seen.push(lane);
             let holds = |member: &Member| member.unacked.values().any(|held| self::lane(held) == lane);
-            let id = self.ids(holds).first().copied().unwrap_or(owner);
+            let id = match self.ids(holds)[..] {
+                [] => owner,
+                [holder] => holder,
+                // From before it dispatched by key.
+                _ => continue,
+            };
             if self.line.contains(&id) && self.members[&id].takes(message) {
                 return Some((*place, id));
             }
@@ -125,12 +158,15 @@ impl Group {
 
     pub(super) fn knows(&mut self, identity: &PublishIdentity, now: Timestamp) -> bool {
         let window_ms = self.config.token_window_ms.unwrap_or(120_000);
-        self.tokens.retain(|_, time| time.plus_ms(window_ms) > now);
         match identity {
             PublishIdentity::Sequence { publisher, sequence } => {
                 self.sequences.get(publisher).is_some_and(|(last, _)| last >= sequence)
             }
-            PublishIdentity::Token { token } => self.tokens.contains_key(token),
+            PublishIdentity::Token { token } => {
+                // What was forgotten stays so, though the window may grow later.
+                self.tokens.retain(|_, time| time.plus_ms(window_ms) > now);
+                self.tokens.contains_key(token)
+            }
         }
     }
 
@@ -168,13 +204,22 @@ impl Group {
     }
 
     /// Who gets a message, of those in line that may take it.
-    pub(super) fn choose(&self, mut takers: Vec<MemberId>, message: MessageId) -> Option<MemberId> {
+    pub(super) fn choose(
+        &self,
+        mut takers: Vec<MemberId>,
+        message: MessageId,
+        leading: Option<u64>,
+    ) -> Option<MemberId> {
         let member = |id: &MemberId| &self.members[id];
         let highest = takers.iter().map(|id| member(id).config.priority).max()?;
         takers.retain(|id| member(id).config.priority == highest);
         match self.config.strategy {
             Strategy::RoundRobin | Strategy::Key => takers.first().copied(),
             Strategy::LeastUnacked => takers.iter().min_by_key(|id| member(id).unacked.len()).copied(),
+            Strategy::LocalFirst => {
+                let is_remote = |id: &MemberId| leading.is_some_and(|leading| member(id).config.owner.node != leading);
+                takers.iter().min_by_key(|id| is_remote(id)).copied()
+            }
             Strategy::Random => {
                 let number = |id: &MemberId| {
                     let filter = member(id).config.filter.as_ref()?;
@@ -205,7 +250,8 @@ impl Group {
         (chosen.chosen, chosen.quiescing) = (true, quiesces);
     }
 
-    fn ids(&self, which: impl Fn(&Member) -> bool) -> Vec<MemberId> {
+    /// Members, in order of their ids.
+    pub(super) fn ids(&self, which: impl Fn(&Member) -> bool) -> Vec<MemberId> {
         self.members.iter().filter(|(_, member)| which(member)).map(|(id, _)| *id).collect()
     }
 

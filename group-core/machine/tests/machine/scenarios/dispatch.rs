@@ -114,7 +114,7 @@ fn a_message_of_several_groups_is_forgotten_with_the_last() {
     let reply = scene.apply(Command::Enqueue { groups, message: header() });
     assert_eq!(reply, Reply::Enqueued { groups: 2 });
     assert_eq!((scene.sent().len(), scene.effects.len()), (1, 1));
-    scene.apply(Command::Get { group: GroupId(2), owner: Owner::default(), settled: true });
+    scene.apply(Command::Get { group: GroupId(2), owner: Owner::default(), settled: true, on_loss: Outcome::Released });
     assert!(matches!(scene.effects[..], [Effect::Forget { .. }]));
 }
 

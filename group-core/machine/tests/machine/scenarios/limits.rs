@@ -32,7 +32,12 @@ fn publishes_are_refused_until_the_group_has_relaxed_to_four_fifths() {
     for _ in 0..20 {
         assert_eq!(scene.apply(publish()), Reply::Enqueued { groups: 1 });
     }
-    let take = || Command::Get { group: GROUP, owner: braid_machine::Owner::default(), settled: true };
+    let take = || Command::Get {
+        group: GROUP,
+        owner: braid_machine::Owner::default(),
+        settled: true,
+        on_loss: Outcome::Released,
+    };
     assert_eq!(scene.apply(publish()), LIMITED);
     assert!(matches!(scene.effects[..], [Effect::Forget { .. }]));
     for left in [19, 18, 17] {

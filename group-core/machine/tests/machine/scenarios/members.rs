@@ -61,7 +61,7 @@ fn unused_is_told_once_and_not_for_gets() {
     assert_eq!(scene.effects, [Effect::Unused { group: GROUP }]);
     scene.publish_plain();
     let Reply::Got { taken: Some(taken) } =
-        scene.apply(Command::Get { group: GROUP, owner: Owner::default(), settled: false })
+        scene.apply(Command::Get { group: GROUP, owner: Owner::default(), settled: false, on_loss: Outcome::Released })
     else {
         panic!("a message is ready")
     };
@@ -79,7 +79,7 @@ fn a_paused_member_keeps_what_it_holds_and_gets_nothing() {
     let waiting = scene.publish_plain();
     assert_eq!(scene.sent(), []);
     assert_eq!((scene.member(member).paused, scene.member(member).skipped), (true, Some(Skipped::Paused)));
-    let owner = Owner { connection: ConnectionId(9), attachment: 9 };
+    let owner = Owner { node: 2, connection: ConnectionId(9), attachment: 9 };
     scene.apply(Command::Resume { group: GROUP, member, owner, messages: 1 });
     assert_eq!(scene.sent(), [], "the delivery it holds fills its new window");
     scene.settle(member, &[0], Outcome::Accepted);

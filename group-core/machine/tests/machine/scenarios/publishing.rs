@@ -2,7 +2,7 @@
 
 use braid_machine::limits::{IDENTITY_BYTES_MAX, TOKEN_WINDOW_DEFAULT_MS};
 use braid_machine::{Command, Effect, GroupConfig, Owner, PublishIdentity, Refused, Reply};
-use braid_types::GroupId;
+use braid_types::{GroupId, Outcome};
 use bytes::Bytes;
 
 use crate::scene::{GROUP, Scene, header, message};
@@ -41,7 +41,7 @@ fn each_group_knows_what_it_took_itself() {
 fn what_was_consumed_since_is_still_known() {
     let mut scene = Scene::new(GroupConfig::default());
     scene.apply(once(&[GROUP], numbered(1)));
-    scene.apply(Command::Get { group: GROUP, owner: Owner::default(), settled: true });
+    scene.apply(Command::Get { group: GROUP, owner: Owner::default(), settled: true, on_loss: Outcome::Released });
     scene.apply(once(&[GROUP], numbered(1)));
     assert_eq!(scene.counts(), (0, 0));
 }

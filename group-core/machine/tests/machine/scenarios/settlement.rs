@@ -58,7 +58,7 @@ fn settling_what_is_settled_or_was_never_made_changes_nothing() {
 #[test]
 fn a_get_is_held_by_a_member_of_its_own() {
     let mut scene = Scene::new(GroupConfig::default());
-    let get = |settled| Command::Get { group: GROUP, owner: Owner::default(), settled };
+    let get = |settled| Command::Get { group: GROUP, owner: Owner::default(), settled, on_loss: Outcome::Modified };
     assert_eq!(scene.apply(get(false)), Reply::Got { taken: None });
     let messages = [scene.publish_plain(), scene.publish_plain()];
     let Reply::Got { taken: Some(taken) } = scene.apply(get(false)) else { panic!("a message is ready") };

@@ -87,7 +87,7 @@ fn a_key_whose_member_has_no_credit_waits_and_holds_up_no_other() {
         scene.pairs().first().is_some_and(|(member, _)| *member == other)
     });
     assert!(to_other.count() > 0);
-    let get = Command::Get { group: GROUP, owner: Owner::default(), settled: true };
+    let get = Command::Get { group: GROUP, owner: Owner::default(), settled: true, on_loss: Outcome::Released };
     assert_eq!(scene.apply(get), Reply::Refused(Refused::Exclusive));
 }
 
@@ -99,7 +99,7 @@ fn only_the_active_member_is_sent_messages() {
     scene.publish_plain();
     assert_eq!(scene.pairs()[0].0, first);
     assert_eq!(scene.member(second).skipped, Some(Skipped::Standby));
-    let get = Command::Get { group: GROUP, owner: Owner::default(), settled: true };
+    let get = Command::Get { group: GROUP, owner: Owner::default(), settled: true, on_loss: Outcome::Released };
     assert_eq!(scene.apply(get), Reply::Refused(Refused::Exclusive));
     scene.detach(first, UnackedOnEnd::Settle(Outcome::Modified));
     assert_eq!(scene.sent().iter().map(|sent| sent.member).collect::<Vec<_>>(), [second, second]);

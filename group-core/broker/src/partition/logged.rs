@@ -1,0 +1,198 @@
+//! What the owner of a partition with a log has besides: the journal, the entries on their way, time, group sets, and
+//! whether there is room on the disk. It decides when something is proposed; it applies nothing.
+//!
+//! Invariants: proposals go to the journal in the order in which entries were made; what waits for an entry is answered
+//! after it was applied, and in order.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use braid_log::{Space, Wal};
+use braid_machine::{Command, GroupConfig};
+use braid_replica::{EntryClock, Error, Journal, JournalEvent, Proposal};
+use braid_types::{GroupId, PartitionId, Timestamp};
+use tokio::sync::oneshot;
+
+use super::Inspected;
+use super::entry::Entry;
+use super::group_sets::GroupSets;
+use super::snapshots::Snapshots;
+use crate::Submission;
+use crate::limits::{CHUNK_BYTES, ENTRIES_IN_FLIGHT_MAX, PROPOSE_RETRY_MS, SPACE_CHECK_MS};
+
+/// What is done when an entry was applied, and what waits for those before it.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    Entry(Entry),
+    /// A piece of a large message.
+    Chunk,
+    Inspect {
+        groups: Option<Vec<GroupId>>,
+        answer: oneshot::Sender<Vec<(GroupId, Inspected)>>,
+    },
+    Reconcile {
+        wanted: Vec<(GroupId, GroupConfig)>,
+        upto: GroupId,
+        answer: oneshot::Sender<()>,
+    },
+    Barrier {
+        answer: oneshot::Sender<()>,
+    },
+    Started {
+        answer: oneshot::Sender<Result<(), Error>>,
+    },
+}
+
+impl Waiting {
+    /// It goes when the log says so.
+    pub(super) fn is_proposal(&self) -> bool {
+        matches!(self, Self::Entry(_) | Self::Chunk)
+    }
+}
+
+/// See the file's head.
+#[derive(Debug)]
+pub(super) struct Logged {
+    pub(super) partition: PartitionId,
+    pub(super) wal: Wal,
+    pub(super) journal: Journal,
+    pub(super) sets: GroupSets,
+    pub(super) snapshots: Snapshots,
+    /// Publishes that wait for room on the disk.
+    pub(super) held: VecDeque<Submission>,
+    /// A tick is on its way.
+    pub(super) has_tick: bool,
+    /// Effects are carried out and proposals taken.
+    pub(super) leads: bool,
+    /// In the order of the log.
+    pub(super) waiting: VecDeque<Waiting>,
+    outgoing: VecDeque<Proposal>,
+    clock: EntryClock,
+    chunk_bytes: usize,
+    retry_at: Option<Instant>,
+    /// Tells that the partition serves, or why it does not.
+    pub(super) started: Option<oneshot::Sender<Result<(), Error>>>,
+}
+
+impl Logged {
+    pub(super) fn new(partition: PartitionId, wal: Wal, journal: Journal, record_bytes_max: usize) -> Self {
+        Self {
+            partition,
+            wal,
+            journal,
+            sets: GroupSets::default(),
+            snapshots: Snapshots::default(),
+            held: VecDeque::new(),
+            has_tick: false,
+            leads: false,
+            waiting: VecDeque::new(),
+            outgoing: VecDeque::new(),
+            clock: EntryClock::new(Timestamp(0)),
+            chunk_bytes: CHUNK_BYTES.min(record_bytes_max / 2),
+            retry_at: None,
+            started: None,
+        }
+    }
+
+    /// Goes on from the time of the last entry.
+    pub(super) fn set_time(&mut self, last: Timestamp) {
+        self.clock = EntryClock::new(last);
+    }
+
+    pub(super) fn now(&mut self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The instant at which the partition's clock shows about `time`.
+    pub(super) fn instant_of(&mut self, time: Timestamp) -> Instant {
+        let wait_ms = time.since_ms(self.clock.now());
+        Instant::now() + Duration::from_millis(wait_ms)
+    }
+
+    /// A message with more bytes is stored in pieces.
+    pub(super) fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    pub(super) async fn next(&mut self) -> JournalEvent {
+        self.journal.next().await
+    }
+
+    pub(super) fn retry_at(&self) -> Option<Instant> {
+        self.retry_at
+    }
+
+    /// Another entry may be made: not too many are on their way.
+    pub(super) fn takes_entries(&self) -> bool {
+        self.leads && self.outgoing.is_empty() && self.journal.pending() < ENTRIES_IN_FLIGHT_MAX
+    }
+
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Sends an entry on its way.
+    pub(super) fn submit(&mut self, mut entry: Entry) {
+        let proposals = entry.encode(self.chunk_bytes);
+        for _ in 1..proposals.len() {
+            self.waiting.push_back(Waiting::Chunk);
+        }
+        self.waiting.push_back(Waiting::Entry(entry));
+        self.outgoing.extend(proposals);
+        self.pump();
+    }
+
+    /// Gives the journal what it can take. What stops it comes as an event.
+    pub(super) fn pump(&mut self) {
+        self.retry_at = None;
+        while self.journal.pending() < ENTRIES_IN_FLIGHT_MAX
+            && let Some(proposal) = self.outgoing.pop_front()
+        {
+            // Cheap: pieces are shared by reference.
+            match self.journal.propose(proposal.clone()) {
+                Ok(_) => {}
+                Err(error @ (Error::Busy | Error::DiskFull)) => {
+                    self.outgoing.push_front(proposal);
+                    let pause_ms = if error == Error::Busy { PROPOSE_RETRY_MS } else { SPACE_CHECK_MS };
+                    self.retry_at = Some(Instant::now() + Duration::from_millis(pause_ms));
+                    return;
+                }
+                Err(error) => {
+                    tracing::error!(partition = self.partition.0, %error, "an entry could not be proposed");
+                    self.outgoing.push_front(proposal);
+                    return;
+                }
+            }
+        }
+        if !self.held.is_empty() {
+            self.retry_at = Some(Instant::now() + Duration::from_millis(SPACE_CHECK_MS));
+        }
+    }
+
+    /// There is room on the disk for messages.
+    pub(super) fn has_room(&self) -> bool {
+        self.wal.space() == Space::Ample
+    }
+
+    /// Translates a wall clock's time into the partition's.
+    pub(super) fn of_wall(time: Timestamp, wall: Timestamp, now: Timestamp) -> Timestamp {
+        if time >= wall {
+            now.plus_ms(time.since_ms(wall))
+        } else {
+            Timestamp(now.0.saturating_sub(wall.since_ms(time)))
+        }
+    }
+
+    /// Nothing goes to the log any more. Gives what waited for it.
+    pub(super) fn give_up(&mut self) -> (VecDeque<Waiting>, VecDeque<Submission>) {
+        self.leads = false;
+        self.retry_at = None;
+        self.outgoing.clear();
+        (std::mem::take(&mut self.waiting), std::mem::take(&mut self.held))
+    }
+}
+
+/// What names the groups of a message in the log: themselves, or a set.
+pub(super) fn define(set: braid_machine::GroupSetId, groups: &[GroupId]) -> Command {
+    Command::DefineGroupSet { set, groups: groups.to_vec() }
+}

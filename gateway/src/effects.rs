@@ -4,8 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use braid_broker::PartitionHandle;
-use braid_catalog::{Catalog, Effect, GroupRow, Overflow, StorageClass};
-use braid_machine::{Command, GroupConfig};
+use braid_catalog::{Catalog, DispatchStrategy, Effect, GroupOptions, GroupRow, Overflow, StorageClass};
+use braid_machine::{Command, GroupConfig, RetryDelay, Strategy};
 use braid_types::{GroupId, PartitionId};
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -88,18 +88,36 @@ fn config(row: &GroupRow) -> Option<GroupConfig> {
         // Quorum groups have 32 priorities without being asked, others as many as they declare (SPEC section 3).
         priority_max: (row.class != StorageClass::Quorum).then(|| options.max_priority.unwrap_or(0)),
         delivery_limit: options.delivery_limit,
+        strategy: strategy(options),
         single_active: options.single_active_consumer,
         messages_max: options.max_length,
         size_bytes_max: options.max_length_bytes,
-        overflow: match options.overflow {
-            Overflow::DropHead => braid_machine::Overflow::DropHead,
-            Overflow::RejectPublish => braid_machine::Overflow::RejectPublish,
-            Overflow::RejectPublishDeadLetter => braid_machine::Overflow::RejectPublishDeadLetter,
-        },
+        overflow: overflow(options),
         message_ttl_ms: options.message_ttl_ms,
         expires_ms: options.expires_ms,
+        retry: options
+            .delayed_retry
+            .map(|retry| RetryDelay { delay_ms_min: retry.shortest_ms, delay_ms_max: retry.longest_ms }),
         member_timeout_ms: options.consumer_timeout_ms,
+        token_window_ms: options.deduplication_window_ms,
         keeps_dead_letters: options.dead_letter_exchange.is_some(),
-        ..GroupConfig::default()
     })
+}
+
+fn strategy(options: &GroupOptions) -> Strategy {
+    match options.dispatch_strategy {
+        DispatchStrategy::RoundRobin => Strategy::RoundRobin,
+        DispatchStrategy::LeastUnacked => Strategy::LeastUnacked,
+        DispatchStrategy::Random => Strategy::Random,
+        DispatchStrategy::LocalFirst => Strategy::LocalFirst,
+        DispatchStrategy::Key => Strategy::Key,
+    }
+}
+
+fn overflow(options: &GroupOptions) -> braid_machine::Overflow {
+    match options.overflow {
+        Overflow::DropHead => braid_machine::Overflow::DropHead,
+        Overflow::RejectPublish => braid_machine::Overflow::RejectPublish,
+        Overflow::RejectPublishDeadLetter => braid_machine::Overflow::RejectPublishDeadLetter,
+    }
 }

@@ -5,11 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use braid_broker::GroupListing;
+use braid_broker::{GroupListing, Statistics};
 use braid_catalog::{GroupKind, GroupRow, StorageClass};
 
 use crate::http::Inspect;
 use crate::node::{Node, show};
+
+/// Name, kind, help text and value.
+type Sample = (&'static str, &'static str, &'static str, u64);
 
 /// A view of a node.
 #[derive(Debug)]
@@ -48,9 +51,10 @@ impl Inspect for Inspection {
         Box::pin(self.groups(vhost))
     }
 
-    fn samples(&self) -> Vec<(&'static str, &'static str, &'static str, u64)> {
+    fn samples(&self) -> Vec<Sample> {
         let broker = &self.node.broker;
         let mut samples = broker.counters.samples();
+        samples.extend(broker.log_statistics().iter().flat_map(log_samples));
         for (name, _, _, value) in &mut samples {
             match *name {
                 "bodies_held_bytes" => *value = broker.memory.held_bytes() as u64,
@@ -65,6 +69,20 @@ impl Inspect for Inspection {
     fn is_ready(&self) -> bool {
         self.node.is_ready.load(Ordering::Relaxed)
     }
+}
+
+fn log_samples(log: &Statistics) -> [Sample; 9] {
+    [
+        ("log_syncs_total", "counter", "Times that the log was synced to the disk.", log.batches + log.rolls),
+        ("log_batches_total", "counter", "Batches written to the log, each with one sync.", log.batches),
+        ("log_records_total", "counter", "Records written to the log.", log.records),
+        ("log_record_bytes_total", "counter", "Bytes of records written to the log.", log.record_bytes),
+        ("log_rewritten_bytes_total", "counter", "Bytes written again to free sparse files.", log.rewritten_bytes),
+        ("log_segments", "gauge", "Files of the log that hold something.", log.segments),
+        ("log_live_bodies", "gauge", "Messages that the log keeps.", log.live_bodies),
+        ("log_live_bytes", "gauge", "Bytes of messages that the log keeps.", log.live_bytes),
+        ("log_queued_bytes", "gauge", "Bytes that wait to be written to the log.", log.queued_bytes),
+    ]
 }
 
 fn listing(row: &GroupRow) -> GroupListing {

@@ -18,6 +18,7 @@ use braid_types::{
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use crate::limits::{PARKED_BYTES_MAX, PARKED_REQUESTS_MAX, REQUEST_OVERHEAD_BYTES};
 use crate::node::{DEFAULT_VHOST, Node};
@@ -30,6 +31,7 @@ mod operate;
 mod publish;
 mod route_cache;
 mod subscribe;
+mod sync;
 
 use attachments::Attachment;
 use operate::Pending;
@@ -65,6 +67,8 @@ pub(crate) struct Service {
     hungry: Vec<u32>,
     in_flight_bytes_max: usize,
     published: u64,
+    /// Partitions with a log that settles went to since the last answer that waited for them.
+    unsynced: SmallVec<[PartitionId; 2]>,
     /// A subscriber that this publisher is about to outrun.
     crowded: Option<Arc<Mailbox>>,
 }
@@ -105,12 +109,14 @@ impl Service {
             hungry: Vec::new(),
             in_flight_bytes_max,
             published: 0,
+            unsynced: SmallVec::new(),
             crowded: None,
         }
     }
 
     /// Takes a request of the endpoint.
     pub(crate) fn request(&mut self, request: Request) {
+        let must_sync = self.must_sync_before(&request);
         match request {
             Request::Settle { key, outcome } => self.settle(key, outcome),
             Request::SetWindow { subscription, messages } => self.set_window(subscription, messages),
@@ -121,12 +127,18 @@ impl Service {
             }
             Request::EndSession { state, expiry_s } => self.session_end = Some((state, expiry_s)),
             Request::Unsubscribe { ticket, subscription, unacked }
-                if !self.is_waiting()
-                    || (self.subscriptions.contains_key(&subscription) && !self.is_subscribing(subscription)) =>
+                if (!self.is_waiting() && !must_sync)
+                    || (self.is_waiting()
+                        && self.subscriptions.contains_key(&subscription)
+                        && !self.is_subscribing(subscription)) =>
             {
                 self.unsubscribe(ticket, subscription, unacked);
             }
             ordered if self.is_waiting() => self.park(ordered),
+            ordered if must_sync => {
+                self.park(ordered);
+                self.sync_first();
+            }
             Request::Publish(_) if !self.has_room() => self.park(request),
             ordered => self.carry_out(ordered),
         }
@@ -149,6 +161,7 @@ impl Service {
             Item::Cancelled { attachment } => self.cancelled(attachment),
             Item::Moved { subscription, attachment } => self.moved(subscription, attachment),
             Item::Done(event) => self.operation_ended(*event),
+            Item::Synced => self.synced(),
             Item::Event(event) => {
                 if matches!(&*event, Event::SessionOpened { result: Ok(_), .. }) {
                     self.adopt_session();
@@ -250,6 +263,8 @@ impl Service {
                 node.sessions.open(&node, &self.vhost, &self.mailbox, open);
             }
             Request::OpenVhost { ticket, name } => self.open_vhost(ticket, name),
+            Request::Sync { ticket } if self.unsynced.is_empty() => self.complete(ticket, Ok(Completion::Done)),
+            Request::Sync { ticket } => self.run(Pending::Answer, ticket, async { Ok(Completion::Done) }),
             Request::Settle { .. } | Request::SetWindow { .. } | Request::DiscardWill | Request::EndSession { .. } => {
                 self.request(request);
             }

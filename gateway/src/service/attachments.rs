@@ -250,6 +250,7 @@ impl Service {
             deliveries.push(DeliveryId(key.delivery));
             return;
         }
+        self.note_unsynced(partition);
         let deliveries = SmallVec::from_slice(&[DeliveryId(key.delivery)]);
         self.send(partition, Command::Settle { group, member, deliveries, outcome }, Answer::Silent);
     }

@@ -42,8 +42,10 @@ impl Service {
     ) {
         self.pending = Some(pending);
         let mailbox = Arc::clone(&self.mailbox);
+        let unsynced = self.take_unsynced();
         tokio::spawn(async move {
             let result = operation.await;
+            super::sync::wait(unsynced).await;
             mailbox.push(Item::Done(Box::new(Event::Completed { ticket, result })));
         });
     }

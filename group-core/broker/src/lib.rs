@@ -21,6 +21,7 @@ mod retained;
 mod stored;
 mod work;
 
+pub use braid_log::Statistics;
 pub use braid_machine::OnLoss;
 pub use broker::{Broker, LogOptions, Options, StartError};
 pub use clock::Clock;

@@ -117,6 +117,8 @@ pub enum Item {
     },
     /// An operation that ran beside the connection ended.
     Done(Box<Event>),
+    /// What the connection settled before it asked is gone for good.
+    Synced,
     /// Anything else for the endpoint.
     Event(Box<Event>),
 }

@@ -132,12 +132,12 @@ impl Journal {
         }
     }
 
-    /// Ends it, and waits until nothing of it runs any more, so that the partition can be opened again. Proposals that
-    /// were not handed out may or may not be committed. Dropping a journal ends it too, without the wait.
+    /// Ends it, and waits until nothing of it is on its way any more. A partition has one journal at a time, so this comes
+    /// before it is opened again in the same process. Proposals that were not handed out may or may not be committed.
+    /// Dropping a journal ends it too, without the wait.
     pub async fn close(self) {
         match self.kind {
-            // What was appended is written whether or not somebody waits for it.
-            Kind::Disk(_) => {}
+            Kind::Disk(journal) => journal.close().await,
             Kind::Quorum(journal) => journal.close().await,
         }
     }

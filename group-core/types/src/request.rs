@@ -140,6 +140,12 @@ pub enum Request {
         /// What becomes of it when the connection is lost before it is settled.
         on_loss: Outcome,
     },
+    /// Answer when what was settled before this is gone for good (SPEC section 8, P7): before a reply that says so.
+    /// Answer: `Completed(Done)`.
+    Sync {
+        /// For the answer.
+        ticket: Ticket,
+    },
     /// A delivery ended.
     Settle {
         /// Which.

@@ -25,7 +25,7 @@ mod unacked;
 
 use alloc::{boxed::Box, collections::BTreeMap, collections::VecDeque};
 
-use braid_types::{Delivery, SubscriptionId, Ticket, Timestamp};
+use braid_types::{Delivery, Request, SubscriptionId, Ticket, Timestamp};
 use bytes::Bytes;
 
 pub(crate) use self::consume::Consumer;
@@ -74,6 +74,10 @@ pub(crate) struct Channel {
     confirms: Option<Box<Confirms>>,
     /// Frames behind a declaration of a queue that the server names.
     held: Option<Box<HeldFrames>>,
+    /// Deliveries were settled since the last answer that waited for that.
+    has_unsynced: bool,
+    /// Answers that wait for what was settled before them.
+    syncs: u16,
 }
 
 impl Channel {
@@ -93,6 +97,8 @@ impl Channel {
             waiting: VecDeque::new(),
             confirms: None,
             held: None,
+            has_unsynced: false,
+            syncs: 0,
         }
     }
 
@@ -154,9 +160,9 @@ impl Channel {
             basic::Recover::ID => {
                 let basic::Recover { requeue } = call.read()?;
                 self.recover(outlet, now, requeue)?;
-                outlet.send_empty(self.number, basic::RecoverOk::ID);
+                self.reply(outlet, basic::RecoverOk::ID)?;
             }
-            confirm::Select::ID => self.select_confirms(outlet, &call.read()?),
+            confirm::Select::ID => self.select_confirms(outlet, &call.read()?)?,
             exchange::Declare::ID => self.declare_exchange(outlet, call.read()?)?,
             exchange::Delete::ID => self.delete_exchange(outlet, call.read()?)?,
             queue::Declare::ID => self.declare_queue(outlet, call.read()?)?,
@@ -175,12 +181,31 @@ impl Channel {
     }
 
     /// RabbitMQ takes "go on" and refuses "stop"; prefetch is the way to stop.
-    fn flow(&self, outlet: &mut Outlet, flow: &channel::Flow) -> Result<(), Exception> {
+    fn flow(&mut self, outlet: &mut Outlet, flow: &channel::Flow) -> Result<(), Exception> {
         if !flow.active {
             return Err(Exception::new(ReplyCode::NotImplemented, "active=false"));
         }
-        outlet.send(self.number, &channel::FlowOk { active: true });
+        self.reply(outlet, channel::FlowOk::ID)
+    }
+
+    /// Answers a method that needs nothing of the broker. If deliveries were settled on this channel since the last
+    /// answer, only when they are gone for good: that is what a client may take the answer for (SPEC section 8, P7).
+    fn reply(&mut self, outlet: &mut Outlet, method: MethodId) -> Result<(), Exception> {
+        if !self.has_unsynced && self.syncs == 0 {
+            outlet.reply(self.number, method);
+            return Ok(());
+        }
+        let ticket = self.call(outlet, method, Answer::Synced(method))?;
+        self.has_unsynced = false;
+        self.syncs += 1;
+        outlet.request(Request::Sync { ticket });
         Ok(())
+    }
+
+    /// What was settled before an answer is gone for good: the answer goes out.
+    pub(crate) fn synced(&mut self, outlet: &mut Outlet, method: MethodId) {
+        self.syncs = self.syncs.saturating_sub(1);
+        outlet.reply(self.number, method);
     }
 
     /// A ticket for a call of this channel.

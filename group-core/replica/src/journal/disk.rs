@@ -6,6 +6,7 @@
 mod replay;
 
 use std::{
+    future::poll_fn,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -20,7 +21,10 @@ use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 
 use self::replay::Replay;
-use super::{Committed, JournalEvent, Proposal, standing::Standing};
+use super::{
+    Committed, JournalEvent, Proposal,
+    standing::{Standing, check_has_snapshot},
+};
 use crate::Error;
 
 /// See the file's head.
@@ -155,11 +159,20 @@ impl DiskJournal {
         }
     }
 
+    /// Waits until what was proposed is on disk, or never will be.
+    pub(super) async fn close(mut self) {
+        if !matches!(self.phase, Phase::Replays(_)) {
+            while self.pending() > 0 && !matches!(self.phase, Phase::Stopped(_)) {
+                poll_fn(|context| self.poll_next(context)).await;
+            }
+        }
+    }
+
     pub(super) fn purge(&mut self, index: LogIndex, term: Term) -> Result<(), Error> {
         if let Phase::Stopped(error) = &self.phase {
             return Err(error.clone());
         }
-        Standing::of(&self.wal, self.partition)?.check_has_snapshot(index)?;
+        check_has_snapshot(&self.wal, self.partition, index)?;
         let purged = self.wal.purge(self.partition, PurgeMark { index, term, note: Bytes::new() }, None);
         purged.map_err(|error| Error::of_log(self.partition, &error))
     }

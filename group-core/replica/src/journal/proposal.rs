@@ -9,12 +9,19 @@ use crate::{
 };
 
 /// One entry: a batch of commands, and the bodies that they bring.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Proposal {
     /// The batch, as the owner encodes it; what is handed out when another run proposed it.
     pub payload: Bytes,
     /// The bodies, by ascending position. They go to the log and are read there.
     pub bodies: Vec<Body>,
+}
+
+impl std::fmt::Debug for Proposal {
+    /// Its size: what clients sent is not for everybody.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Proposal({} bytes, {} bodies)", self.payload.len(), self.bodies.len())
+    }
 }
 
 impl Proposal {

@@ -34,7 +34,10 @@ use self::{
     storage::{Failure, Storage},
     types::{Entry, Payload, Proposed},
 };
-use super::{Committed, JournalEvent, Proposal, standing::Standing};
+use super::{
+    Committed, JournalEvent, Proposal,
+    standing::{Standing, check_has_snapshot},
+};
 use crate::{
     Error,
     limits::{ENTRIES_FORWARDED_MAX, PENDING_BYTES_MAX, PENDING_ENTRIES_MAX},
@@ -187,7 +190,7 @@ impl QuorumJournal {
         if let Stage::Stopped(error) = &self.stage {
             return Err(error.clone());
         }
-        Standing::of(&self.wal, self.identity.partition)?.check_has_snapshot(index)
+        check_has_snapshot(&self.wal, self.identity.partition, index)
     }
 
     pub(super) async fn close(mut self) {

@@ -55,13 +55,14 @@ impl Standing {
             format!("its entries from {begin} to before {end} do not go on at {}, where its snapshot ends", next.0);
         Err(Error::LogDamaged { partition: self.partition, why })
     }
+}
 
-    /// That the durable snapshot reaches at least to `index`: a log that is purged further loses what is between them
-    /// (guide, rule 14).
-    pub(super) fn check_has_snapshot(&self, index: LogIndex) -> Result<(), Error> {
-        let snapshot = self.status.snapshot;
-        if snapshot.is_some_and(|last| last >= index) { Ok(()) } else { Err(Error::NotInSnapshot { index, snapshot }) }
-    }
+/// That the durable snapshot reaches at least to `index`: a log that is purged further loses what is between them (guide,
+/// rule 14).
+pub(super) fn check_has_snapshot(wal: &Wal, partition: PartitionId, index: LogIndex) -> Result<(), Error> {
+    let status = wal.status(partition).map_err(|error| Error::of_log(partition, &error))?;
+    let snapshot = status.and_then(|status| status.snapshot);
+    if snapshot.is_some_and(|last| last >= index) { Ok(()) } else { Err(Error::NotInSnapshot { index, snapshot }) }
 }
 
 #[cfg(test)]

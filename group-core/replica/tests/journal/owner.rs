@@ -128,8 +128,8 @@ impl Owner {
 
     pub(crate) async fn step_until(&mut self, is_enough: impl Fn(&Self) -> bool) {
         while !is_enough(self) && self.stopped.is_none() {
-            let event = tokio::time::timeout(PATIENCE, self.journal.next()).await.expect("nothing comes any more");
-            self.handle(event);
+            let event = tokio::time::timeout(PATIENCE, self.journal.next()).await;
+            self.handle(event.unwrap_or_else(|_| panic!("nothing comes any more: {:?}", self.journal)));
         }
     }
 

@@ -88,11 +88,9 @@ impl Confirms {
 }
 
 impl Channel {
-    pub(super) fn select_confirms(&mut self, outlet: &mut Outlet, select: &confirm::Select) {
+    pub(super) fn select_confirms(&mut self, outlet: &mut Outlet, select: &confirm::Select) -> Result<(), Exception> {
         self.confirms.get_or_insert_default();
-        if !select.no_wait {
-            outlet.send_empty(self.number, confirm::SelectOk::ID);
-        }
+        if select.no_wait { Ok(()) } else { self.reply(outlet, confirm::SelectOk::ID) }
     }
 
     /// The broker's answer to a publish.

@@ -28,6 +28,7 @@ impl Channel {
             }
         });
         let last = consumers.iter().rev().find(|(_, consumer)| !consumer.is_cancelling).map(|(last, _)| *last);
+        let has_unsynced = core::mem::take(&mut self.has_unsynced) || self.syncs > 0;
         let mut waits = false;
         for (subscription, consumer) in consumers {
             outlet.subscriptions.remove(&subscription);
@@ -43,6 +44,18 @@ impl Channel {
             waits |= ticket.is_some();
             let unacked = UnackedOnEnd::Settle(Outcome::Modified);
             outlet.request(Request::Unsubscribe { ticket, subscription, unacked });
+        }
+        if !waits
+            && has_unsynced
+            && let Some(answer) = answer.cloned()
+        {
+            // No consumer to wait for, but what it settled must be gone for good (SPEC section 8, P7).
+            let pending =
+                crate::connection::Pending { channel: number, incarnation, method: channel::Close::ID, answer };
+            if let Ok(ticket) = outlet.call(pending) {
+                outlet.request(Request::Sync { ticket });
+                waits = true;
+            }
         }
         waits
     }

@@ -6,7 +6,11 @@ use alloc::format;
 use braid_types::{Outcome, Request, Timestamp};
 
 use super::Channel;
-use crate::{Exception, ReplyCode, connection::Outlet, method::basic};
+use crate::{
+    Exception, ReplyCode,
+    connection::Outlet,
+    method::{Method, basic},
+};
 
 impl Channel {
     pub(super) fn ack(&mut self, outlet: &mut Outlet, now: Timestamp, ack: &basic::Ack) -> Result<(), Exception> {
@@ -55,6 +59,7 @@ impl Channel {
         if !found {
             return Err(Exception::new(ReplyCode::PreconditionFailed, format!("unknown delivery tag {tag}")));
         }
+        self.has_unsynced = true;
         self.send_waiting(outlet, now);
         Ok(())
     }
@@ -83,7 +88,6 @@ impl Channel {
             }
             self.send_waiting(outlet, now);
         }
-        outlet.send(self.number, &basic::QosOk {});
-        Ok(())
+        self.reply(outlet, basic::QosOk::ID)
     }
 }

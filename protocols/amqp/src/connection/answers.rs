@@ -92,6 +92,7 @@ impl Connection {
             }
             Answer::Silent
             | Answer::Reply(_)
+            | Answer::Synced(_)
             | Answer::Declared { .. }
             | Answer::Removed(_)
             | Answer::Consuming { .. }
@@ -108,6 +109,7 @@ impl Connection {
         match (pending.answer, result) {
             // A consumer that cannot be ended is gone already.
             (Answer::Cancelled { subscription, tag }, _) => channel.cancelled(outlet, subscription, tag),
+            (Answer::Synced(method), Ok(_)) => channel.synced(outlet, method),
             (answer, Err(refusal)) => {
                 if let Answer::Consuming { subscription, .. } = answer {
                     channel.forget_consumer(outlet, subscription);

@@ -14,7 +14,7 @@ use crate::{
     Exception, Options, ReplyCode,
     codec::{write_empty_method, write_method},
     limits::{FRAME_BYTES_DEFAULT, PENDING_CALLS_MAX},
-    method::{Method, MethodId},
+    method::{Method, MethodId, channel},
 };
 
 /// What the client said that it can do (`client_properties.capabilities`).
@@ -34,6 +34,8 @@ pub(crate) enum Answer {
     Reply(MethodId),
     /// Remember the queue as the last declared one; send declare-ok unless the client does not wait.
     Declared { no_wait: bool, is_server_named: bool },
+    /// Send this method, which was held back until what was settled before is gone for good.
+    Synced(MethodId),
     /// Send this method with the number of messages.
     Removed(MethodId),
     /// Send consume-ok unless the client does not wait.
@@ -150,6 +152,15 @@ impl Outlet {
 
     pub(crate) fn send<M: Method>(&mut self, channel: u16, method: &M) {
         write_method(self.transmit.buffer(), channel, method);
+    }
+
+    /// Sends an answer that says nothing but that it is done.
+    pub(crate) fn reply(&mut self, channel: u16, method: MethodId) {
+        if method == channel::FlowOk::ID {
+            self.send(channel, &channel::FlowOk { active: true });
+        } else {
+            self.send_empty(channel, method);
+        }
     }
 
     pub(crate) fn send_empty(&mut self, channel: u16, method: MethodId) {

@@ -339,6 +339,7 @@ pub fn ticket_of(request: &Request) -> Option<Ticket> {
         | Request::DeleteExchange { ticket, .. }
         | Request::DeleteGroup { ticket, .. }
         | Request::PurgeGroup { ticket, .. }
+        | Request::Sync { ticket }
         | Request::Get { ticket, .. } => *ticket,
         Request::DeclareExchange(declare) => declare.ticket,
         Request::DeclareGroup(declare) => declare.ticket,

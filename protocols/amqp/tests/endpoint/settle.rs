@@ -1,7 +1,7 @@
 //! Acks, nacks, rejects and recover.
 
-use braid_amqp::method::{basic, channel};
-use braid_types::{Outcome, Request, SubscriptionId};
+use braid_amqp::method::{basic, channel, confirm};
+use braid_types::{Completion, Outcome, Request, SubscriptionId};
 
 use crate::driver::{Driver, deliver, golden, settled, text};
 
@@ -30,10 +30,60 @@ fn each_method_has_its_outcome() {
         assert_eq!(settled(driver), (5, Outcome::Rejected));
         driver.send_method(1, &basic::Recover { requeue: true });
         assert_eq!(settled(driver), (6, Outcome::Released));
+        driver.expect_silence();
+        assert!(matches!(driver.complete_done(), Request::Sync { .. }));
         driver.expect::<basic::RecoverOk>(1);
         driver.send_method(1, &basic::RecoverAsync { requeue: true });
         driver.expect_no_request();
         driver.expect_silence();
+    });
+}
+
+/// SPEC section 8, P7: any answer on the channel means that what was acknowledged before will not come again.
+#[test]
+fn answers_wait_until_what_was_settled_before_is_gone_for_good() {
+    golden(|driver| {
+        start(driver, 2);
+        let qos = basic::Qos { prefetch_size: 0, prefetch_count: 7, global: false };
+        driver.send_method(1, &qos);
+        driver.expect::<basic::QosOk>(1);
+        driver.send_method(1, &basic::Ack { delivery_tag: 1, multiple: false });
+        assert_eq!(settled(driver), (1, Outcome::Accepted));
+        driver.send_method(1, &qos);
+        driver.send_method(1, &confirm::Select { no_wait: false });
+        driver.expect_silence();
+        assert!(matches!(driver.complete_done(), Request::Sync { .. }));
+        driver.expect::<basic::QosOk>(1);
+        driver.expect_silence();
+        assert!(matches!(driver.complete_done(), Request::Sync { .. }), "answers keep their order");
+        driver.expect::<confirm::SelectOk>(1);
+        driver.send_method(1, &qos);
+        driver.expect::<basic::QosOk>(1);
+    });
+}
+
+#[test]
+fn a_channel_without_consumers_is_closed_when_what_it_settled_is_gone_for_good() {
+    golden(|driver| {
+        driver.open();
+        driver.open_channel(1);
+        let consume = basic::Consume { queue: text("q"), consumer_tag: text("c"), ..Default::default() };
+        let subscription = driver.consume(1, &consume);
+        deliver(driver, subscription, 1..=1);
+        driver.output();
+        driver.send_method(1, &basic::Cancel { consumer_tag: text("c"), no_wait: false });
+        assert!(matches!(
+            driver.complete(Ok(Completion::Unsubscribed { existed: true })),
+            Request::Unsubscribe { subscription: ended, .. } if ended == subscription
+        ));
+        driver.expect::<basic::CancelOk>(1);
+        driver.send_method(1, &basic::Ack { delivery_tag: 1, multiple: false });
+        assert_eq!(settled(driver), (1, Outcome::Accepted));
+        let close = channel::Close { reply_code: 200, reply_text: text("bye"), class_id: 0, method_id: 0 };
+        driver.send_method(1, &close);
+        driver.expect_silence();
+        assert!(matches!(driver.complete_done(), Request::Sync { .. }));
+        driver.expect::<channel::CloseOk>(1);
     });
 }
 

@@ -45,8 +45,10 @@ impl Forwarder {
         Self { owner, handed_on: snapshot.clone(), snapshot: Arc::new(Mutex::new(snapshot)) }
     }
 
-    async fn send(&self, forwarded: Forwarded) -> io::Result<()> {
-        self.owner.send(forwarded).await.map_err(|_| io::Error::other("the journal is closed"))
+    async fn send(&self, forwarded: Forwarded) {
+        // When the journal is closed, its group is about to end, and what it still applies is of no interest: the next
+        // run begins at the snapshot again.
+        drop(self.owner.send(forwarded).await);
     }
 }
 
@@ -79,7 +81,7 @@ impl RaftStateMachine<QuorumTypes> for Forwarder {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, format!("entry {next} of the log is missing")));
             }
             advance(&mut self.handed_on, entry.log_id, &entry.payload);
-            self.send(Forwarded::Entry(entry)).await?;
+            self.send(Forwarded::Entry(entry)).await;
             if let Some(responder) = responder {
                 responder.send(());
             }
@@ -90,9 +92,8 @@ impl RaftStateMachine<QuorumTypes> for Forwarder {
     async fn get_snapshot_builder(&mut self) -> Builder {
         let meta = self.handed_on.clone();
         let (request, answer) = SnapshotRequest::new(snapshot_meta(&meta));
-        // When nobody takes it, the answer never comes, which counts as failed.
-        drop(self.send(Forwarded::Snapshot(request)).await);
-        Builder { meta, answer: Some(answer), snapshot: Arc::clone(&self.snapshot) }
+        self.send(Forwarded::Snapshot(request)).await;
+        Builder { meta, answer, snapshot: Arc::clone(&self.snapshot) }
     }
 
     async fn install_snapshot(&mut self, _meta: &SnapshotMeta, _snapshot: Bytes) -> io::Result<()> {
@@ -109,7 +110,7 @@ impl RaftStateMachine<QuorumTypes> for Forwarder {
 #[derive(Debug)]
 pub(super) struct Builder {
     meta: SnapshotMeta,
-    answer: Option<oneshot::Receiver<Result<(), Error>>>,
+    answer: oneshot::Receiver<Result<(), Error>>,
     snapshot: Arc<Mutex<SnapshotMeta>>,
 }
 
@@ -118,10 +119,8 @@ impl RaftSnapshotBuilder<QuorumTypes> for Builder {
 
     /// A snapshot that could not be made is none to stop for: the one before still counts.
     async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
-        let answer = match self.answer.take() {
-            Some(answer) => answer.await.unwrap_or(Err(Error::ShutDown)),
-            None => Err(Error::ShutDown),
-        };
+        // A request that is dropped counts as failed.
+        let answer = (&mut self.answer).await.unwrap_or(Err(Error::ShutDown));
         if let Err(error) = answer {
             tracing::warn!(%error, "a snapshot was not made");
             return Ok(Snapshot { meta: self.snapshot.lock().clone(), snapshot: Bytes::new() });

@@ -21,6 +21,7 @@ use openraft::{
     storage::{IOFlushed, RaftLogStorage},
 };
 use parking_lot::Mutex;
+use tokio::sync::mpsc;
 
 use super::{
     record,
@@ -69,12 +70,15 @@ impl Storage {
         Ok(status.unwrap_or_default())
     }
 
-    /// Submits something and waits until it is on disk.
-    async fn write(&self, submit: impl FnOnce(Callback) -> Result<(), braid_log::Error>) -> io::Result<()> {
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        submit(Box::new(move |result| drop(sender.send(result)))).map_err(|error| self.failed(error))?;
-        let result = receiver.await.map_err(io::Error::other)?;
-        result.map_err(|error| self.failed(error))
+    /// Submits something as soon as the log takes it.
+    async fn submit(&self, mut submit: impl FnMut() -> Result<(), braid_log::Error>) -> io::Result<()> {
+        loop {
+            match submit() {
+                Err(braid_log::Error::Busy | braid_log::Error::DiskFull) => {}
+                submitted => return submitted.map_err(|error| self.failed(error)),
+            }
+            tokio::time::sleep(Duration::from_millis(FULL_LOG_PAUSE_MS)).await;
+        }
     }
 
     /// Entries from the first of `range` on, until they have `max_bytes`; at least one, if it is there.
@@ -99,7 +103,7 @@ impl Storage {
         let bodies = if let Payload::Normal(proposed) = entry.payload { proposed.bodies } else { Vec::new() };
         // The log keeps nothing of what it refuses, so this stays here for the next try.
         let flushed = flushed.map(|flushed| Arc::new(Mutex::new(Some(flushed))));
-        loop {
+        self.submit(|| {
             let done = flushed.clone().map(|flushed| -> Callback {
                 let failure = self.failure.clone();
                 Box::new(move |result| {
@@ -108,7 +112,7 @@ impl Storage {
                     }
                 })
             });
-            let appended = self.wal.append(Append {
+            self.wal.append(Append {
                 partition: self.partition,
                 term: Term(leader_id.term),
                 index: LogIndex(index),
@@ -116,13 +120,9 @@ impl Storage {
                 bodies: bodies.clone(),
                 is_promised: true,
                 done,
-            });
-            match appended {
-                Err(braid_log::Error::Busy | braid_log::Error::DiskFull) => {}
-                appended => return appended.map_err(|error| self.failed(error)),
-            }
-            tokio::time::sleep(Duration::from_millis(FULL_LOG_PAUSE_MS)).await;
-        }
+            })
+        })
+        .await
     }
 }
 
@@ -182,7 +182,16 @@ impl RaftLogStorage<QuorumTypes> for Storage {
     }
 
     async fn save_vote(&mut self, new: &Vote) -> io::Result<()> {
-        self.write(|done| self.wal.save_vote(self.partition, vote(new), Some(done))).await
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        self.submit(|| {
+            let sender = sender.clone();
+            let done: Callback = Box::new(move |result| drop(sender.send(result)));
+            self.wal.save_vote(self.partition, vote(new), Some(done))
+        })
+        .await?;
+        drop(sender);
+        let saved = receiver.recv().await.unwrap_or(Err(braid_log::Error::ShutDown));
+        saved.map_err(|error| self.failed(error))
     }
 
     async fn save_committed(&mut self, committed: Option<LogId>) -> io::Result<()> {
@@ -215,7 +224,7 @@ impl RaftLogStorage<QuorumTypes> for Storage {
 
     async fn truncate_after(&mut self, last: Option<LogId>) -> io::Result<()> {
         let from = LogIndex(last.map_or(0, |last| last.index + 1));
-        self.wal.truncate_suffix(self.partition, from, None).map_err(|error| self.failed(error))
+        self.submit(|| self.wal.truncate_suffix(self.partition, from, None)).await
     }
 
     async fn purge(&mut self, upto: LogId) -> io::Result<()> {

@@ -19,7 +19,7 @@ pub(super) type Entry = alias::EntryOf<QuorumTypes>;
 pub(super) type Payload = openraft::EntryPayload<Proposed, u64, BasicNode>;
 
 /// An entry of a partition's owner.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Proposed {
     /// How many the leader had proposed before it. With the leader's id, which is another in each run, it names the
     /// proposal, so that its owner knows it again.
@@ -30,8 +30,14 @@ pub(crate) struct Proposed {
     pub(crate) bodies: Vec<Body>,
 }
 
+/// What clients sent is not for everybody, so only its size is ever shown.
+impl fmt::Debug for Proposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for Proposed {
-    /// Its size: what clients sent is not for everybody.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "number {}: {} bytes, {} bodies", self.number, self.payload.len(), self.bodies.len())
     }

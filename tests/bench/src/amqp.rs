@@ -1,4 +1,7 @@
-//! AMQP 0-9-1: publish into the default exchange, confirms, deliveries, one ack each.
+//! AMQP 0-9-1: publish into an exchange, confirms, deliveries, one ack each.
+
+mod frame;
+mod session;
 
 use std::{io, net::SocketAddr};
 
@@ -6,21 +9,17 @@ use crate::{
     Scene,
     link::{Codec, Found, Link},
 };
+use frame::{BODY, FRAME_END, METHOD, frame, frame_head, method, short, split};
+pub(crate) use session::Session;
+use session::{CHANNEL_CLOSE, CONNECTION_CLOSE, closed};
 
-/// The queue of all messages.
-const QUEUE: &[u8] = b"bench-load";
-
-/// Frame types.
-const METHOD: u8 = 1;
-const BODY: u8 = 3;
-const FRAME_END: u8 = 0xce;
+/// The queue of all messages of a scene.
+const QUEUE: &str = "bench-load";
 
 /// Class and method, as the frames begin.
 const BASIC_ACK: &[u8] = &[0, 60, 0, 80];
 const BASIC_DELIVER: &[u8] = &[0, 60, 0, 60];
 const BASIC_NACK: &[u8] = &[0, 60, 0, 120];
-const CONNECTION_CLOSE: &[u8] = &[0, 10, 0, 50];
-const CHANNEL_CLOSE: &[u8] = &[0, 20, 0, 40];
 
 /// The codec of one connection.
 #[derive(Clone, Debug)]
@@ -40,85 +39,34 @@ pub(crate) struct Amqp {
 /// # Errors
 /// When the broker does not answer.
 pub(crate) fn connect(address: SocketAddr, scene: &Scene, subscribe: bool) -> io::Result<(Link, Amqp)> {
-    let mut link = Link::connect(address)?;
-    link.send(b"AMQP\x00\x00\x09\x01")?;
-    answer(&mut link, &[0, 10, 0, 10])?;
-    link.send(&method(0, b"\x00\x0a\x00\x0b\x00\x00\x00\x00\x05PLAIN\x00\x00\x00\x0c\x00guest\x00guest\x05en_US")?)?;
-    answer(&mut link, &[0, 10, 0, 30])?;
-    link.send(&method(0, b"\x00\x0a\x00\x1f\x00\x0a\x00\x02\x00\x00\x00\x00")?)?;
-    link.send(&method(0, b"\x00\x0a\x00\x28\x01/\x00\x00")?)?;
-    answer(&mut link, &[0, 10, 0, 41])?;
-    link.send(&method(1, b"\x00\x14\x00\x0a\x00")?)?;
-    answer(&mut link, &[0, 20, 0, 11])?;
-    let length = [u8::try_from(QUEUE.len()).map_err(io::Error::other)?];
-    // Durable: the second bit.
-    let declare = [b"\x00\x32\x00\x0a\x00\x00", length.as_slice(), QUEUE, b"\x02\x00\x00\x00\x00"].concat();
-    link.send(&method(1, &declare)?)?;
-    answer(&mut link, &[0, 50, 0, 11])?;
+    let mut session = Session::open(address)?;
+    session.declare(QUEUE)?;
     if subscribe {
         // What a run that broke off left behind is not of this one.
-        link.send(&method(1, &[b"\x00\x32\x00\x1e\x00\x00", length.as_slice(), QUEUE, b"\x00"].concat())?)?;
-        answer(&mut link, &[0, 50, 0, 31])?;
-    }
-    if subscribe {
-        let qos = [b"\x00\x3c\x00\x0a\x00\x00\x00\x00", scene.prefetch.to_be_bytes().as_slice(), b"\x00"].concat();
-        link.send(&method(1, &qos)?)?;
-        answer(&mut link, &[0, 60, 0, 11])?;
-        let consume = [b"\x00\x3c\x00\x14\x00\x00", length.as_slice(), QUEUE, b"\x00\x00\x00\x00\x00\x00"].concat();
-        link.send(&method(1, &consume)?)?;
-        answer(&mut link, &[0, 60, 0, 21])?;
+        session.purge(QUEUE)?;
+        session.consume(QUEUE, scene.prefetch)?;
     } else {
-        link.send(&method(1, b"\x00\x55\x00\x0a\x00")?)?;
-        answer(&mut link, &[0, 85, 0, 11])?;
+        session.select_confirms()?;
     }
-    let publish = [b"\x00\x3c\x00\x28\x00\x00\x00", length.as_slice(), QUEUE, b"\x00"].concat();
-    let size = u64::try_from(scene.size_bytes).map_err(io::Error::other)?;
-    // One property: delivery mode 2.
-    let header = [b"\x00\x3c\x00\x00", size.to_be_bytes().as_slice(), b"\x10\x00\x02"].concat();
-    let mut head = method(1, &publish)?;
-    head.extend_from_slice(&frame(2, 1, &header)?);
-    head.extend_from_slice(&frame_head(BODY, 1, scene.size_bytes)?);
-    Ok((link, Amqp { head, confirmed_to: 0, confirmed_above: Vec::new(), delivery_tag: 0 }))
-}
-
-fn frame_head(kind: u8, channel: u8, size: usize) -> io::Result<Vec<u8>> {
-    let size = u32::try_from(size).map_err(io::Error::other)?;
-    Ok([&[kind, 0, channel], size.to_be_bytes().as_slice()].concat())
-}
-
-fn frame(kind: u8, channel: u8, payload: &[u8]) -> io::Result<Vec<u8>> {
-    Ok([&frame_head(kind, channel, payload.len())?, payload, &[FRAME_END]].concat())
-}
-
-fn method(channel: u8, payload: &[u8]) -> io::Result<Vec<u8>> {
-    frame(METHOD, channel, payload)
-}
-
-/// Type, payload and whole size of the first frame.
-fn split(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
-    let size: [u8; 4] = bytes.get(3..7)?.try_into().ok()?;
-    let end = 7 + usize::try_from(u32::from_be_bytes(size)).ok()?;
-    Some((*bytes.first()?, bytes.get(7..end)?, end + 1)).filter(|(.., size)| bytes.len() >= *size)
-}
-
-/// Waits for the method `expected`; other frames before it are passed over.
-fn answer(link: &mut Link, expected: &[u8]) -> io::Result<()> {
-    loop {
-        let payload = link.expect(|bytes| split(bytes).map(|(_, payload, used)| (payload.to_vec(), used)))?;
-        if payload.starts_with(expected) {
-            return Ok(());
-        }
-        if payload.starts_with(CONNECTION_CLOSE) || payload.starts_with(CHANNEL_CLOSE) {
-            return Err(closed(&payload));
-        }
-    }
-}
-
-fn closed(payload: &[u8]) -> io::Error {
-    io::Error::other(format!("closed by the broker: {}", String::from_utf8_lossy(payload.get(7..).unwrap_or_default())))
+    Ok((session.link, Amqp::new("", QUEUE, scene.size_bytes)?))
 }
 
 impl Amqp {
+    /// A codec for a session that has just been opened. What it publishes are bodies of `size_bytes`, persistent.
+    ///
+    /// # Errors
+    /// When a name or the size does not fit into its frame.
+    pub(crate) fn new(exchange: &str, routing_key: &str, size_bytes: usize) -> io::Result<Self> {
+        let names = [short(exchange)?, short(routing_key)?].concat();
+        let mut head = method(1, &[b"\x00\x3c\x00\x28\x00\x00", names.as_slice(), b"\x00"].concat())?;
+        let size = u64::try_from(size_bytes).map_err(io::Error::other)?;
+        // One property: delivery mode 2.
+        let header = [b"\x00\x3c\x00\x00", size.to_be_bytes().as_slice(), b"\x10\x00\x02"].concat();
+        head.extend_from_slice(&frame(2, 1, &header)?);
+        head.extend_from_slice(&frame_head(BODY, 1, size_bytes)?);
+        Ok(Self { head, confirmed_to: 0, confirmed_above: Vec::new(), delivery_tag: 0 })
+    }
+
     /// Takes note of a confirm; returns how many publishes it adds.
     fn confirm(&mut self, tag: u64, multiple: bool) -> u64 {
         let before = self.confirmed_to + self.confirmed_above.len() as u64;

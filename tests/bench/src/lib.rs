@@ -10,21 +10,30 @@
 #![forbid(unsafe_code)]
 
 mod amqp;
+mod broker;
 mod clients;
+mod figures;
+mod flow;
 mod histogram;
+mod http;
 mod link;
 mod load;
+mod log_figures;
 mod mqtt;
 mod nats;
+mod pace;
 mod payload;
 mod process;
 mod report;
 mod scene;
 mod target;
 mod tracker;
+mod trial;
 
 pub use histogram::Histogram;
 pub use load::{Durations, Measure, run};
+pub use log_figures::LogFigures;
 pub use report::compare;
 pub use scene::{Protocol, SCENES, Scene};
 pub use target::Target;
+pub use trial::{Plan, TRIALS, Trial};

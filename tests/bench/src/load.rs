@@ -8,8 +8,9 @@ use std::{
 };
 
 use crate::{
-    Histogram, Scene, Target,
+    Histogram, LogFigures, Scene, Target,
     clients::{Connection, Counters, connect, consume, publish, read_answers},
+    pace::per_s,
     process::{cpu_us, peak_memory_bytes, ticks_per_s},
     tracker::Tracker,
 };
@@ -32,6 +33,10 @@ pub struct Durations {
 /// What was measured of one run that lost and doubled nothing.
 #[derive(Clone, Debug)]
 pub struct Measure {
+    /// Messages delivered while the clock ran.
+    pub messages: u64,
+    /// How long it ran.
+    pub elapsed: Duration,
     /// Messages delivered per second.
     pub messages_per_s: u64,
     /// CPU of the broker per message, in nanoseconds; `None` without process ids.
@@ -41,6 +46,8 @@ pub struct Measure {
     pub load_cpu_ns: u64,
     /// Peak resident memory of the broker since its start, in bytes; `None` without process ids.
     pub memory_bytes: Option<u64>,
+    /// What the broker's log did meanwhile; `None` where the broker does not say.
+    pub log: Option<LogFigures>,
     /// Time from publish to delivery.
     pub latency: Histogram,
     /// Deliveries of each consumer.
@@ -107,6 +114,8 @@ fn measure(target: &Target, counters: &Counters, duration: Duration) -> io::Resu
     let ticks_per_s = ticks_per_s()?;
     let own = [std::process::id()];
     let sample = || io::Result::Ok((cpu_us(&target.pids, ticks_per_s)?, cpu_us(&own, ticks_per_s)?));
+    let ask_log = || target.http.map_or(Ok(None), LogFigures::ask);
+    let log_before = ask_log()?;
     let (began, received_before, (cpu_before, own_before)) =
         (Instant::now(), counters.received.load(Relaxed), sample()?);
     counters.measuring.store(true, Relaxed);
@@ -114,15 +123,18 @@ fn measure(target: &Target, counters: &Counters, duration: Duration) -> io::Resu
     counters.measuring.store(false, Relaxed);
     let (elapsed, received_after, (cpu_after, own_after)) =
         (began.elapsed(), counters.received.load(Relaxed), sample()?);
+    let log = log_before.zip(ask_log()?).map(|(before, after)| after.since(before));
     let messages = received_after - received_before;
-    let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX).max(1);
     let per_message_ns = |used_us: u64| used_us * 1_000 / messages.max(1);
     let known = !target.pids.is_empty();
     Ok(Measure {
-        messages_per_s: messages * 1_000_000 / elapsed_us,
+        messages,
+        elapsed,
+        messages_per_s: per_s(messages, elapsed),
         cpu_ns: known.then(|| per_message_ns(cpu_after - cpu_before)),
         load_cpu_ns: per_message_ns(own_after - own_before),
         memory_bytes: known.then(|| peak_memory_bytes(&target.pids)).transpose()?,
+        log,
         latency: Histogram::default(),
         shares: Vec::new(),
     })

@@ -1,13 +1,30 @@
 //! `braid-bench [--seconds N] [--warm-up N] [SCENE…]`: runs scenes against what the environment names.
+//! `braid-bench [--scale N] [--set KEY=VALUE]… TRIAL…`: runs trials against a broker that it starts itself.
 //!
-//! `BENCH_OURS_AMQP`, `BENCH_PEER_AMQP` and so on are addresses; `BENCH_OURS_PIDS`, `BENCH_PEER_PIDS` or
-//! `BENCH_PEER_AMQP_PIDS` and so on are process ids. A scene whose protocol has no address is passed over. Ends with an
-//! error when a run does not count; never because of a figure.
+//! Scenes: `BENCH_OURS_AMQP`, `BENCH_PEER_AMQP` and so on are addresses; `BENCH_OURS_PIDS`, `BENCH_PEER_PIDS` or
+//! `BENCH_PEER_AMQP_PIDS` and so on are process ids; with `BENCH_OURS_HTTP` (the address of `/metrics`) it also shows how
+//! often our log was synced, for how many messages and records each time. A scene whose protocol has no address is passed
+//! over.
+//!
+//! Trials: `BRAIDMQ` is the binary, and the data lie in `TMPDIR`.
+//! ```text
+//! BRAIDMQ=target/release/braidmq braid-bench durable-recovery   1,000,000 messages of 1 KiB, kill, start    about 2 GB
+//! BRAIDMQ=target/release/braidmq braid-bench idle-groups        100,000 durable queues, restart
+//! BRAIDMQ=target/release/braidmq braid-bench backlog            5,500,000 messages of 256 B in, cold out    about 4 GB
+//! BRAIDMQ=target/release/braidmq braid-bench fan-out            10,000 durable queues on one exchange
+//! ```
+//! `--scale 100` divides the counts by 100, for a check that all works; `--set groups.partitions=8` and the like is handed
+//! to the broker; `--seconds` and `--warm-up` are those of scene A1, which `backlog` compares with.
+//!
+//! Ends with an error when a run does not count; never because of a figure.
 #![forbid(unsafe_code)]
 
-use std::{io::Write, process::ExitCode, time::Duration};
+mod arguments;
 
-use braid_bench::{Durations, SCENES, Scene, Target, compare, run};
+use std::{io::Write, process::ExitCode};
+
+use arguments::Arguments;
+use braid_bench::{Durations, Scene, Target, compare, run};
 
 fn main() -> ExitCode {
     match begin() {
@@ -20,44 +37,39 @@ fn main() -> ExitCode {
 }
 
 fn begin() -> Result<(), String> {
-    let mut durations = Durations { warm_up: Duration::from_secs(2), measured: Duration::from_secs(10) };
-    let mut names: Vec<String> = Vec::new();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--seconds" => durations.measured = seconds(arguments.next())?,
-            "--warm-up" => durations.warm_up = seconds(arguments.next())?,
-            name if SCENES.iter().any(|scene| scene.name == name) => names.push(argument),
-            other => {
-                let scenes: Vec<&str> = SCENES.iter().map(|scene| scene.name).collect();
-                return Err(format!("`{other}` is no scene; there are {scenes:?}"));
-            }
+    let arguments = Arguments::read(std::env::args().skip(1))?;
+    let mut failed = Vec::new();
+    for scene in arguments.scenes {
+        if !against_all(scene, arguments.plan.durations)? {
+            failed.push(scene.name);
         }
     }
-    let wanted = |scene: &&Scene| names.is_empty() || names.iter().any(|name| name == scene.name);
-    let mut failed = Vec::new();
-    for scene in SCENES.iter().filter(wanted) {
-        let mut measures = Vec::new();
-        for side in ["ours", "peer"] {
-            let Some(target) = Target::from_environment(side, scene.protocol)? else { continue };
-            match run(scene, &target, durations) {
-                Ok(measure) => measures.push((side, measure)),
-                Err(message) => {
-                    say(&format!("{} against {side} does not count: {message}", scene.name));
-                    failed.push(scene.name);
-                }
-            }
-        }
-        if !measures.is_empty() {
-            say(&compare(scene, &measures));
+    for trial in arguments.trials {
+        if let Err(message) = trial.run(&arguments.plan, &say) {
+            say(&format!("{} does not count: {message}", trial.name));
+            failed.push(trial.name);
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("runs that do not count: {failed:?}")) }
 }
 
-fn seconds(text: Option<String>) -> Result<Duration, String> {
-    let text = text.ok_or("a number of seconds is missing")?;
-    text.parse().map(Duration::from_secs).map_err(|error| format!("`{text}`: {error}"))
+/// Runs `scene` against each side that the environment names; `false` when a run does not count.
+fn against_all(scene: &Scene, durations: Durations) -> Result<bool, String> {
+    let (mut measures, mut all_count) = (Vec::new(), true);
+    for side in ["ours", "peer"] {
+        let Some(target) = Target::from_environment(side, scene.protocol)? else { continue };
+        match run(scene, &target, durations) {
+            Ok(measure) => measures.push((side, measure)),
+            Err(message) => {
+                say(&format!("{} against {side} does not count: {message}", scene.name));
+                all_count = false;
+            }
+        }
+    }
+    if !measures.is_empty() {
+        say(&compare(scene, &measures));
+    }
+    Ok(all_count)
 }
 
 fn say(text: &str) {

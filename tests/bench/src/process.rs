@@ -29,14 +29,22 @@ fn ticks_of(stat: &str) -> Option<u64> {
 /// # Errors
 /// When one of them is gone.
 pub(crate) fn peak_memory_bytes(pids: &[u32]) -> io::Result<u64> {
-    let mut bytes = 0;
-    for pid in pids {
-        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kibibytes: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        bytes += kibibytes.ok_or_else(|| io::Error::other(format!("cannot read /proc/{pid}/status")))? * 1024;
-    }
-    Ok(bytes)
+    pids.iter().map(|pid| status_bytes(*pid, "VmHWM:")).sum()
+}
+
+/// Resident memory of `pid` at the moment, in bytes.
+///
+/// # Errors
+/// When it is gone.
+pub(crate) fn memory_bytes(pid: u32) -> io::Result<u64> {
+    status_bytes(pid, "VmRSS:")
+}
+
+fn status_bytes(pid: u32, key: &str) -> io::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    let kibibytes: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    Ok(kibibytes.ok_or_else(|| io::Error::other(format!("cannot read /proc/{pid}/status")))? * 1024)
 }
 
 /// Units of CPU time per second.
@@ -63,7 +71,7 @@ mod tests {
     fn this_process_can_be_read() -> io::Result<()> {
         let own = [std::process::id()];
         cpu_us(&own, ticks_per_s()?)?;
-        assert!(peak_memory_bytes(&own)? > 0);
+        assert!(peak_memory_bytes(&own)? > 0 && memory_bytes(std::process::id())? > 0);
         Ok(())
     }
 }

@@ -32,7 +32,7 @@ pub struct Scene {
     pub title: &'static str,
     /// The protocol of all its clients.
     pub protocol: Protocol,
-    /// Size of a body, in bytes; at least [`PAYLOAD_BYTES_MIN`](crate::payload::BYTES_MIN).
+    /// Size of a body, in bytes; at least 16 (number and time of sending).
     pub size_bytes: usize,
     /// The publisher waits for confirms (AMQP confirms, MQTT `QoS` 1), and consumers acknowledge.
     pub acknowledged: bool,

@@ -1,9 +1,10 @@
 //! Whom the load is aimed at: addresses and process ids from the environment.
 //!
 //! For a side `OURS` or `PEER`: `BENCH_<SIDE>_<PROTOCOL>` is an address; `BENCH_<SIDE>_<PROTOCOL>_PIDS`, or
-//! `BENCH_<SIDE>_PIDS` for all protocols, is a list of process ids with commas.
+//! `BENCH_<SIDE>_PIDS` for all protocols, is a list of process ids with commas. `BENCH_<SIDE>_HTTP` is the address of
+//! `/metrics`; a BraidMQ's says how often its log was synced.
 
-use std::net::SocketAddr;
+use std::net::{AddrParseError, SocketAddr};
 
 use crate::Protocol;
 
@@ -16,6 +17,8 @@ pub struct Target {
     pub address: SocketAddr,
     /// Its processes; empty: CPU and memory are not shown.
     pub pids: Vec<u32>,
+    /// Where `/metrics` is; `None`: figures of the log are not shown.
+    pub http: Option<SocketAddr>,
 }
 
 impl Target {
@@ -36,6 +39,9 @@ impl Target {
                 break;
             }
         }
-        Ok(Some(Self { side, address, pids }))
+        let name = format!("{prefix}_HTTP");
+        let http = std::env::var(&name).ok().map(|address| address.parse()).transpose();
+        let http = http.map_err(|error: AddrParseError| format!("{name}: {error}"))?;
+        Ok(Some(Self { side, address, pids, http }))
     }
 }

@@ -1,5 +1,7 @@
 //! The neutral view of a message, made by the crate of its origin. The only place that knows all three.
 
+mod deaths;
+
 use std::sync::Arc;
 
 use braid_types::{DeadLetter, Death, IdentityError, Message, Properties, Protocol, PublisherIdentity};
@@ -15,7 +17,11 @@ pub(crate) fn neutral(message: &Message) -> Properties {
 
 /// The neutral properties for a receiver that speaks `protocol`: only made when the origin is another.
 pub(crate) fn for_receiver(message: &Message, protocol: Protocol) -> Option<Arc<Properties>> {
-    (message.origin != protocol).then(|| Arc::new(neutral(message)))
+    (message.origin != protocol).then(|| {
+        let mut properties = neutral(message);
+        deaths::translate(message, protocol, &mut properties.headers);
+        Arc::new(properties)
+    })
 }
 
 /// The message as it is to be published again after this death.

@@ -1,8 +1,8 @@
 //! Publishes again what died in groups (SPEC section 3, dead letters), and tells the group when it is safe elsewhere.
 //!
-//! At most once: the letter ends as soon as it was handed to its targets. At least once: when all of them have confirmed
-//! it; one that is refused, or matches nothing, is tried again. Either way it waits in its group until then, so nothing is
-//! lost on the way, and the number of letters under way is bounded by the partitions.
+//! At most once: the letter ends as soon as it was handed to its targets, or when there are none. At least once: when all
+//! of them have confirmed it; one that is refused, or matches nothing, is tried again. Either way it waits in its group
+//! until then, so nothing is lost on the way, and the number of letters under way is bounded by the partitions.
 //!
 //! Invariant: a letter is never put into a group that it died in before, in a circle that nobody rejected it in.
 
@@ -12,8 +12,9 @@ use std::time::Duration;
 use braid_broker::{Answer, DeadLetter, Submission};
 use braid_catalog::{DeadLetterStrategy, GroupRow};
 use braid_machine::{Command, Reply};
-use braid_types::{Address, Death, Message, Protocol, Refusal, RefusalKind};
+use braid_types::{Address, Death, GroupId, Message, Protocol, Refusal, RefusalKind};
 use bytes::Bytes;
+use hashbrown::HashSet;
 use smallvec::smallvec;
 use tokio::sync::{mpsc, oneshot};
 
@@ -49,38 +50,59 @@ impl DeadLetters {
 
 /// Publishes what comes, in order, until the node stops.
 pub(crate) async fn run(node: Arc<Node>, mut inbox: Inbox) {
+    // Groups whose letters wait for a target, so that their owner is told once, not with every letter and try.
+    let mut stuck: HashSet<GroupId> = HashSet::new();
     while let Some(letter) = inbox.recv().await {
-        if let Some(waiting) = publish(&node, &letter) {
-            let node = Arc::clone(&node);
-            tokio::spawn(async move { confirm(&node, letter, waiting).await });
-        } else {
-            end(&node, &letter);
+        match publish(&node, &letter) {
+            Sent::Done => {
+                stuck.remove(&letter.group);
+                end(&node, &letter);
+            }
+            Sent::Waits(waiting) => {
+                stuck.remove(&letter.group);
+                let node = Arc::clone(&node);
+                tokio::spawn(async move { confirm(&node, letter, waiting).await });
+            }
+            Sent::Nowhere(why) => {
+                if stuck.insert(letter.group) {
+                    tracing::warn!(%why, group = ?letter.group, "dead letters have nowhere to go; they wait in their group");
+                }
+                let node = Arc::clone(&node);
+                tokio::spawn(async move { send_later(&node, letter).await });
+            }
         }
     }
 }
 
-/// What a letter that must not be lost waits for.
-type Waiting = Vec<oneshot::Receiver<Reply>>;
+/// What became of a letter.
+enum Sent {
+    /// Nothing is waited for.
+    Done,
+    /// It is safe when all of these have it.
+    Waits(Vec<oneshot::Receiver<Reply>>),
+    /// It must not be lost, and nobody would take it.
+    Nowhere(Refusal),
+}
 
-/// Routes a letter and hands it to its targets. `None`: nothing is waited for, it is done.
-fn publish(node: &Node, letter: &DeadLetter) -> Option<Waiting> {
-    let row = node.meta.catalog().group_by_id(letter.group).cloned()?;
-    let exchange = row.options.dead_letter_exchange.clone()?;
+/// Routes a letter and hands it to its targets.
+fn publish(node: &Node, letter: &DeadLetter) -> Sent {
+    let Some(row) = node.meta.catalog().group_by_id(letter.group).cloned() else { return Sent::Done };
+    let Some(exchange) = row.options.dead_letter_exchange.clone() else { return Sent::Done };
     let is_kept = row.options.dead_letter_strategy == DeadLetterStrategy::AtLeastOnce;
-    let routed = address(node, &row, letter, exchange).and_then(|dead| {
-        let message = Arc::new(dead.message.clone());
-        let routes = Routes::find(node, &row.vhost, &message)?;
-        let groups = without_circles(node, &dead, &routes.groups);
-        Ok((message, routes, groups))
-    });
-    let (message, routes, groups) = match routed {
+    let (dead, routes) = match route(node, &row, letter, exchange) {
         Ok(routed) => routed,
-        Err(refusal) => {
-            tracing::warn!(%refusal, group = %show(&row.name), "a dead letter has nowhere to go");
-            return is_kept.then(Vec::new);
+        Err(why) if is_kept => return Sent::Nowhere(why),
+        Err(why) => {
+            node.broker.counters.messages_unroutable_total.add(1);
+            tracing::warn!(%why, group = %show(&row.name), "a dead letter has nowhere to go; it is dropped");
+            return Sent::Done;
         }
     };
-    node.broker.counters.messages_dead_lettered_total.add(1);
+    let message = Arc::new(dead.message.clone());
+    let groups = without_circles(node, &dead, &routes.stored_in(message.publisher));
+    if !groups.is_empty() || !routes.plain.is_empty() || !routes.queues.is_empty() {
+        node.broker.counters.messages_dead_lettered_total.add(1);
+    }
     node.deliver_directly(&routes, &message);
     let mut waiting = Vec::new();
     for (partition, groups) in &groups {
@@ -95,14 +117,31 @@ fn publish(node: &Node, letter: &DeadLetter) -> Option<Waiting> {
         let task = routes.enqueue(groups, &message, None, answer);
         partition.submit(Submission { from: Arc::clone(node.internal()), tasks: vec![task], in_flight_bytes: 0 });
     }
-    is_kept.then_some(waiting)
+    // Without a group, all that matched was reached directly, or was a circle: to wait would change neither.
+    if waiting.is_empty() { Sent::Done } else { Sent::Waits(waiting) }
+}
+
+/// Where a letter goes; something matches.
+fn route(
+    node: &Node,
+    row: &GroupRow,
+    letter: &DeadLetter,
+    exchange: Bytes,
+) -> Result<(braid_types::DeadLetter, Routes), Refusal> {
+    let dead = address(node, row, letter, exchange)?;
+    let routes = Routes::find(node, &row.vhost, &dead.message)?;
+    if routes.is_empty() {
+        let exchange = show(&dead.message.exchange);
+        let text = format!("nothing matches key '{}' in exchange '{exchange}'", show(&dead.message.key));
+        return Err(Refusal::new(RefusalKind::NotFound, text));
+    }
+    Ok((dead, routes))
 }
 
 /// Waits until all targets have the letter, and begins again where one does not.
-async fn confirm(node: &Arc<Node>, letter: Box<DeadLetter>, waiting: Waiting) {
-    let has_targets = !waiting.is_empty();
+async fn confirm(node: &Arc<Node>, letter: Box<DeadLetter>, waiting: Vec<oneshot::Receiver<Reply>>) {
     let all = async {
-        let mut is_safe = has_targets;
+        let mut is_safe = true;
         for reply in waiting {
             is_safe &= matches!(reply.await, Ok(Reply::Enqueued { groups: 1.. }));
         }
@@ -112,6 +151,11 @@ async fn confirm(node: &Arc<Node>, letter: Box<DeadLetter>, waiting: Waiting) {
     if tokio::time::timeout(timeout, all).await.unwrap_or(false) {
         return end(node, &letter);
     }
+    send_later(node, letter).await;
+}
+
+/// Tries a letter again after a pause.
+async fn send_later(node: &Arc<Node>, letter: Box<DeadLetter>) {
     tokio::time::sleep(Duration::from_millis(DEAD_LETTER_RETRY_MS)).await;
     node.letters.send(letter);
 }
@@ -130,9 +174,14 @@ fn address(
     exchange: Bytes,
 ) -> Result<braid_types::DeadLetter, Refusal> {
     let message = &letter.message;
-    let own_key = Address::from_notation(message.origin, &message.key)
-        .and_then(|address| address.to_notation(Protocol::Amqp))
-        .ok();
+    // A key of the default exchange is a group's name, in any protocol.
+    let is_by_name = message.exchange.is_empty();
+    let own_key = if is_by_name {
+        Some(message.key.clone())
+    } else {
+        let address = Address::from_notation(message.origin, &message.key);
+        address.and_then(|address| address.to_notation(Protocol::Amqp)).ok()
+    };
     let death = Death {
         reason: letter.reason.name(),
         queue: row.name.clone(),
@@ -142,10 +191,10 @@ fn address(
     };
     let mut dead = conversion::dead_letter(message, &death);
     let key = match &row.options.dead_letter_routing_key {
-        // A key of the default exchange is a group's name, in any protocol.
         Some(key) if exchange.is_empty() => key.clone(),
         Some(key) => in_notation_of(message, key)?,
         None if exchange.is_empty() => own_key.unwrap_or_else(|| message.key.clone()),
+        None if is_by_name => in_notation_of(message, &message.key)?,
         None => message.key.clone(),
     };
     dead.message = Message { exchange, key, ..dead.message };

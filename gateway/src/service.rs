@@ -51,6 +51,8 @@ pub(crate) struct Service {
     subscriptions: HashMap<SubscriptionId, Subscription>,
     routes: RouteCache,
     batches: Vec<Batch>,
+    /// Tasks of the last batch that was sent: the room that the next one is given at once.
+    expected_tasks: usize,
     outbox: Outbox,
     turn: usize,
     joins: HashMap<u64, Join>,
@@ -94,6 +96,7 @@ impl Service {
             subscriptions: HashMap::new(),
             routes: RouteCache::default(),
             batches: Vec::new(),
+            expected_tasks: 0,
             outbox: Outbox::default(),
             turn: 0,
             joins: HashMap::new(),
@@ -192,6 +195,7 @@ impl Service {
     pub(crate) fn flush(&mut self) {
         for batch in self.batches.drain(..) {
             self.mailbox.add_in_flight(batch.bytes);
+            self.expected_tasks = batch.tasks.len();
             if let Some(partition) = self.node.broker.partition(batch.partition) {
                 partition.submit(Submission {
                     from: Arc::clone(&self.mailbox),
@@ -313,7 +317,8 @@ impl Service {
         let position = match self.batches.iter().position(|batch| batch.partition == partition) {
             Some(position) => position,
             None => {
-                self.batches.push(Batch { partition, tasks: Vec::new(), bytes: 0 });
+                let tasks = Vec::with_capacity(self.expected_tasks);
+                self.batches.push(Batch { partition, tasks, bytes: 0 });
                 self.batches.len() - 1
             }
         };

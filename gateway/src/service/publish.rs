@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::{Service, refused_publish};
 use crate::conversion;
 use crate::limits::REQUEST_OVERHEAD_BYTES;
+use crate::node::show;
 use crate::routes::Routes;
 
 /// A publish that waits for several partitions.
@@ -33,7 +34,11 @@ impl Service {
                 let identity = self.scoped(identity);
                 self.route(publish, &routes, Some(&identity));
             }
-            Err(error) => self.refuse(publish, Refusal::new(RefusalKind::PreconditionFailed, error.to_string())),
+            Err(error) => {
+                // Not every protocol has words for it.
+                tracing::info!(%error, user = %show(&self.user), "a publish was refused");
+                self.refuse(publish, Refusal::new(RefusalKind::PreconditionFailed, error.to_string()));
+            }
         }
     }
 

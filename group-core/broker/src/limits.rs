@@ -82,5 +82,6 @@ pub const PROPOSE_RETRY_MS: u64 = 2;
 /// How often a full disk is looked at again, in milliseconds.
 pub const SPACE_CHECK_MS: u64 = 200;
 
-/// Dead letters of a partition that are under way at a time; the others wait in their groups.
-pub const DEAD_LETTERS_UNDER_WAY_MAX: usize = 256;
+/// Dead letters of a group that are under way at a time; the others wait in it. Of each group, because those that find
+/// nobody to take them stay under way.
+pub const DEAD_LETTERS_OF_GROUP_UNDER_WAY_MAX: usize = 64;

@@ -20,6 +20,7 @@ mod attached;
 mod effects;
 mod entry;
 mod events;
+mod gathering;
 mod group_sets;
 mod inspect;
 mod letters;
@@ -173,12 +174,15 @@ impl PartitionHandle {
     }
 
     /// Waits until all that was sent before is applied: what was settled before is gone for good (SPEC section 8, P7).
-    pub async fn barrier(&self) {
+    /// `false`: the partition is out of service, and nobody knows what became of it.
+    pub async fn barrier(&self) -> bool {
         let (answer, done) = oneshot::channel();
         self.send(Job::Barrier { answer });
-        if done.await.is_err() {
+        let is_applied = done.await.is_ok();
+        if !is_applied {
             tracing::debug!(partition = self.id.0, "the partition has stopped");
         }
+        is_applied
     }
 
     /// Has a snapshot made, so that a start has less to read.

@@ -110,7 +110,7 @@ impl Journal {
     }
 
     /// Asks for a snapshot. `true`: the owner makes one itself, at once or whenever it likes (a disk journal). `false`:
-    /// it comes as [`JournalEvent::Snapshot`], unless one is being made.
+    /// it comes as [`JournalEvent::Snapshot`], unless a request before is not answered yet.
     pub fn begin_snapshot(&mut self) -> bool {
         match &mut self.kind {
             Kind::Disk(_) => true,

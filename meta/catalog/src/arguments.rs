@@ -63,8 +63,9 @@ const fn quorum(name: &'static str, check: Check) -> Argument {
 }
 
 /// All arguments that mean something, in the order in which they are checked. The retired ones (`x-queue-mode`,
-/// `x-queue-version`, `x-max-in-memory-…`) are not here: they are accepted and ignored.
-const ARGUMENTS: [Argument; 14] = [
+/// `x-queue-version`, `x-max-in-memory-…`) are not here: they are accepted and ignored. `x-delayed-retry-…` are
+/// RabbitMQ's, which has them on quorum queues only; `x-dispatch-strategy` and `x-deduplication-window` are our own.
+const ARGUMENTS: [Argument; 19] = [
     both("x-expires", check_expires),
     both("x-message-ttl", check_expiry),
     both("x-dead-letter-exchange", check_text),
@@ -77,8 +78,13 @@ const ARGUMENTS: [Argument; 14] = [
     both("x-single-active-consumer", check_boolean),
     quorum("x-quorum-initial-group-size", check_positive),
     quorum("x-delivery-limit", check_integer),
-    quorum("x-consumer-timeout", check_positive),
+    quorum("x-consumer-timeout", check_expires),
     both("x-queue-leader-locator", check_leader_locator),
+    both("x-delayed-retry-type", check_delayed_retry_type),
+    both("x-delayed-retry-min", check_expires),
+    both("x-delayed-retry-max", check_delayed_retry_max),
+    both("x-dispatch-strategy", check_dispatch_strategy),
+    both("x-deduplication-window", check_expires),
 ];
 
 /// The value of an argument; the first one, where it is given twice.
@@ -257,6 +263,31 @@ fn check_dead_letter_strategy(value: &HeaderValue, _: &Headers) -> Option<String
 
 fn check_overflow(value: &HeaderValue, _: &Headers) -> Option<String> {
     one_of(value, &["drop-head", "reject-publish", "reject-publish-dlx"], "invalid_overflow")
+}
+
+/// `all` and `returned` would hold back what came back uncounted too, which no group does.
+fn check_delayed_retry_type(value: &HeaderValue, _: &Headers) -> Option<String> {
+    let HeaderValue::Text(text) = value else {
+        return Some(unacceptable(value));
+    };
+    match text.as_ref() {
+        b"disabled" | b"failed" => None,
+        b"all" | b"returned" => Some(format!("delayed_retry_type_not_implemented,{}", refusals::text(text))),
+        _ => Some("invalid_delayed_retry_type".to_string()),
+    }
+}
+
+fn check_delayed_retry_max(value: &HeaderValue, arguments: &Headers) -> Option<String> {
+    if let Some(why) = check_expires(value, arguments) {
+        return Some(why);
+    }
+    let shortest = find(arguments, "x-delayed-retry-min").and_then(number);
+    (number(value) < shortest).then(|| "delayed_retry_max_below_min".to_string())
+}
+
+fn check_dispatch_strategy(value: &HeaderValue, _: &Headers) -> Option<String> {
+    let allowed = ["round_robin", "least_unacked", "random", "local_first", "key"];
+    one_of(value, &allowed, "invalid_dispatch_strategy")
 }
 
 fn check_leader_locator(value: &HeaderValue, _: &Headers) -> Option<String> {

@@ -44,7 +44,7 @@ pub use command::Command;
 pub use effect::Effect;
 pub use exchange::ExchangeRow;
 pub use group::{GroupKind, GroupRow, StorageClass};
-pub use options::{DeadLetterStrategy, GroupOptions, Overflow};
+pub use options::{DeadLetterStrategy, DelayedRetry, DispatchStrategy, GroupOptions, Overflow};
 pub use placement::Node;
 pub use reply::Reply;
 pub use user::UserRow;

@@ -46,5 +46,11 @@ pub const EXPIRY_MS_MAX: i64 = 4_294_967_295;
 /// Failed tries that an AMQP-declared quorum group allows when it does not say (SPEC section 3, Settlement).
 pub const QUORUM_DELIVERY_LIMIT: u32 = 20;
 
+/// Delay after the first failed try where delayed retry is on and `x-delayed-retry-min` is not given, in milliseconds.
+pub const DELAYED_RETRY_SHORTEST_DEFAULT_MS: u64 = 1_000;
+
+/// Longest such delay where `x-delayed-retry-max` is not given, in milliseconds: a minute.
+pub const DELAYED_RETRY_LONGEST_DEFAULT_MS: u64 = 60_000;
+
 /// Highest value of `x-max-priority`.
 pub const MAX_PRIORITY_MAX: i64 = 255;

@@ -3,7 +3,11 @@
 use braid_types::{HeaderValue, Headers};
 use bytes::Bytes;
 
-use crate::{StorageClass, arguments::find, limits::QUORUM_DELIVERY_LIMIT};
+use crate::{
+    StorageClass,
+    arguments::find,
+    limits::{DELAYED_RETRY_LONGEST_DEFAULT_MS, DELAYED_RETRY_SHORTEST_DEFAULT_MS, QUORUM_DELIVERY_LIMIT},
+};
 
 /// What happens to a publish that a full group cannot take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +31,31 @@ pub enum DeadLetterStrategy {
     AtLeastOnce,
 }
 
+/// Which member gets the next message (SPEC section 3, Dispatch).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DispatchStrategy {
+    /// Each in turn.
+    #[default]
+    RoundRobin,
+    /// The one with the fewest unacked deliveries.
+    LeastUnacked,
+    /// Any.
+    Random,
+    /// Those on the leader's node first.
+    LocalFirst,
+    /// Messages of one address go to one member at a time, in order.
+    Key,
+}
+
+/// How long a message waits after a failed try: the shortest delay times the number of failed tries, up to the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedRetry {
+    /// The delay after the first failed try in milliseconds (`x-delayed-retry-min`).
+    pub shortest_ms: u64,
+    /// No delay is longer, in milliseconds (`x-delayed-retry-max`).
+    pub longest_ms: u64,
+}
+
 /// The settings of a group (SPEC section 3, Limits).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupOptions {
@@ -44,7 +73,8 @@ pub struct GroupOptions {
     pub dead_letter_exchange: Option<Bytes>,
     /// With which key (`x-dead-letter-routing-key`); absent: the message's own.
     pub dead_letter_routing_key: Option<Bytes>,
-    /// How surely (`x-dead-letter-strategy`).
+    /// How surely (`x-dead-letter-strategy`): at least once only on a group that refuses publishes when it is full, as in
+    /// RabbitMQ, for otherwise nothing bounds what waits.
     pub dead_letter_strategy: DeadLetterStrategy,
     /// Failed tries allowed (`x-delivery-limit`); `None`: unlimited. 20 by default on AMQP-declared quorum groups.
     pub delivery_limit: Option<u32>,
@@ -56,6 +86,12 @@ pub struct GroupOptions {
     pub initial_group_size: Option<u32>,
     /// Milliseconds that a delivery may stay unacknowledged (`x-consumer-timeout`).
     pub consumer_timeout_ms: Option<u64>,
+    /// How long failed messages wait (`x-delayed-retry-type`, with `x-delayed-retry-min` and `x-delayed-retry-max`).
+    pub delayed_retry: Option<DelayedRetry>,
+    /// Which member is next (`x-dispatch-strategy`).
+    pub dispatch_strategy: DispatchStrategy,
+    /// Milliseconds for which the names of messages (`Nats-Msg-Id`) are remembered (`x-deduplication-window`).
+    pub deduplication_window_ms: Option<u64>,
 }
 
 impl GroupOptions {
@@ -67,20 +103,21 @@ impl GroupOptions {
             None if class == StorageClass::Quorum => Some(QUORUM_DELIVERY_LIMIT),
             None => None,
         };
+        let overflow = match text(arguments, "x-overflow").as_deref() {
+            Some(b"reject-publish") => Overflow::RejectPublish,
+            Some(b"reject-publish-dlx") => Overflow::RejectPublishDeadLetter,
+            _ => Overflow::DropHead,
+        };
         Self {
             message_ttl_ms: number("x-message-ttl"),
             expires_ms: number("x-expires"),
             max_length: number("x-max-length"),
             max_length_bytes: number("x-max-length-bytes"),
-            overflow: match text(arguments, "x-overflow").as_deref() {
-                Some(b"reject-publish") => Overflow::RejectPublish,
-                Some(b"reject-publish-dlx") => Overflow::RejectPublishDeadLetter,
-                _ => Overflow::DropHead,
-            },
+            overflow,
             dead_letter_exchange: text(arguments, "x-dead-letter-exchange"),
             dead_letter_routing_key: text(arguments, "x-dead-letter-routing-key"),
             dead_letter_strategy: match text(arguments, "x-dead-letter-strategy").as_deref() {
-                Some(b"at-least-once") => DeadLetterStrategy::AtLeastOnce,
+                Some(b"at-least-once") if overflow == Overflow::RejectPublish => DeadLetterStrategy::AtLeastOnce,
                 _ => DeadLetterStrategy::AtMostOnce,
             },
             delivery_limit,
@@ -89,7 +126,40 @@ impl GroupOptions {
             initial_group_size: integer(arguments, "x-quorum-initial-group-size")
                 .and_then(|value| u32::try_from(value).ok()),
             consumer_timeout_ms: number("x-consumer-timeout"),
+            delayed_retry: DelayedRetry::from_arguments(arguments),
+            dispatch_strategy: DispatchStrategy::from_arguments(arguments),
+            deduplication_window_ms: number("x-deduplication-window"),
         }
+    }
+}
+
+impl DispatchStrategy {
+    fn from_arguments(arguments: &Headers) -> Self {
+        match text(arguments, "x-dispatch-strategy").as_deref() {
+            Some(b"least_unacked") => Self::LeastUnacked,
+            Some(b"random") => Self::Random,
+            Some(b"local_first") => Self::LocalFirst,
+            Some(b"key") => Self::Key,
+            _ => Self::RoundRobin,
+        }
+    }
+}
+
+impl DelayedRetry {
+    /// A delay without a type is meant: who names one wants it.
+    fn from_arguments(arguments: &Headers) -> Option<Self> {
+        let number = |name: &str| integer(arguments, name).and_then(|value| u64::try_from(value).ok());
+        let (shortest, longest) = (number("x-delayed-retry-min"), number("x-delayed-retry-max"));
+        let is_wanted = match text(arguments, "x-delayed-retry-type").as_deref() {
+            Some(kind) => kind == b"failed",
+            None => shortest.is_some() || longest.is_some(),
+        };
+        if !is_wanted {
+            return None;
+        }
+        let longest_ms = longest.unwrap_or_else(|| shortest.unwrap_or(0).max(DELAYED_RETRY_LONGEST_DEFAULT_MS));
+        let shortest_ms = shortest.unwrap_or_else(|| longest_ms.min(DELAYED_RETRY_SHORTEST_DEFAULT_MS));
+        Some(Self { shortest_ms, longest_ms })
     }
 }
 

@@ -11,6 +11,8 @@
 mod kit;
 #[path = "catalog/lifecycle.rs"]
 mod lifecycle;
+#[path = "catalog/options.rs"]
+mod options;
 #[path = "catalog/properties.rs"]
 mod properties;
 #[path = "catalog/refusals.rs"]

@@ -11,7 +11,7 @@
 use braid_log::Body;
 use braid_machine::Command;
 use braid_replica::Proposal;
-use braid_types::{ConnectionId, CorruptBytes, LogIndex, Message, MessageId, Timestamp};
+use braid_types::{ConnectionId, CorruptBytes, LogIndex, Message, MessageId, Timestamp, Wire};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::stored;
@@ -56,20 +56,21 @@ impl Entry {
         self.parts.is_empty()
     }
 
+    /// Adds a part of the partition's own.
     pub(super) fn push(&mut self, part: Part) {
-        match &part {
-            Part::Submitted(submission) => {
-                self.commands += submission.tasks.len();
-                self.bytes +=
-                    submission.tasks.iter().filter_map(|task| task.message.as_deref()).map(bytes_of).sum::<usize>();
-            }
-            Part::Own(_) | Part::Lost { .. } => self.commands += 1,
-        }
+        self.commands += 1;
         self.parts.push(part);
     }
 
-    /// What goes to the log: the entry, after the chunks of its message if that is larger than `chunk_bytes`.
-    pub(super) fn encode(&mut self, chunk_bytes: usize) -> Vec<Proposal> {
+    /// What goes to the log: the entry, after the chunks of its message if that is larger than `chunk_bytes`. `prepare`
+    /// makes each command what it is to be in the log.
+    pub(super) fn encode(
+        &mut self,
+        time: Timestamp,
+        chunk_bytes: usize,
+        mut prepare: impl FnMut(&mut Command),
+    ) -> Vec<Proposal> {
+        self.time = time;
         let mut proposals = self.chunks(chunk_bytes);
         let chunks = u32::try_from(proposals.len()).unwrap_or(0);
         if chunks > 0 {
@@ -83,16 +84,18 @@ impl Entry {
         let mut prefixes = BytesMut::with_capacity(self.commands * 64);
         let mut bodies = Vec::with_capacity(self.commands);
         let mut position = self.first_position;
-        for part in &self.parts {
-            let Part::Submitted(submission) = part else {
-                if let Part::Own(command) | Part::Lost { command, .. } = part {
-                    braid_types::Wire::encode(command, &mut payload);
+        for part in &mut self.parts {
+            let submission = match part {
+                Part::Submitted(submission) => submission,
+                Part::Own(command) | Part::Lost { command, .. } => {
+                    command.encode(&mut payload);
                     position += 1;
+                    continue;
                 }
-                continue;
             };
-            for task in &submission.tasks {
-                braid_types::Wire::encode(&task.command, &mut payload);
+            for task in &mut submission.tasks {
+                prepare(&mut task.command);
+                task.command.encode(&mut payload);
                 if let Some(message) = &task.message {
                     stored::put_prefix(message, chunks, &mut prefixes);
                     let prefix = prefixes.split().freeze();

@@ -110,6 +110,8 @@ impl Owner {
             Waiting::Inspect { groups, answer } => {
                 answer.send(super::inspect::inspect(&self.machine, &self.attached, groups)).is_ok()
             }
+            // Nobody is told that something is done of which that is not known.
+            Waiting::Barrier { .. } if self.is_stopped => true,
             Waiting::Barrier { answer } => answer.send(()).is_ok(),
             Waiting::Started { answer } => answer.send(Ok(())).is_ok(),
             Waiting::Reconcile { wanted, upto, answer } => {

@@ -121,15 +121,12 @@ impl Owner {
 
 /// The messages, if all of them are in the log's memory and in one piece.
 fn recent(wal: &Wal, partition: PartitionId, wanted: &[MessageId]) -> Option<Read> {
-    let mut read = Vec::with_capacity(wanted.len());
-    for id in wanted {
-        if chunks_of(*id).next().is_some() {
-            return None;
-        }
-        let bytes = wal.recent_body(partition, *id).ok().flatten()?;
-        read.push(stored::read(bytes).map(|stored| Arc::new(stored.message)).map_err(|error| error.to_string()));
+    if wanted.iter().any(|id| chunks_of(*id).next().is_some()) {
+        return None;
     }
-    Some(read)
+    let bodies = wal.recent_bodies(partition, wanted).ok().flatten()?;
+    let message = |bytes| stored::read(bytes).map(|stored| Arc::new(stored.message)).map_err(|error| error.to_string());
+    Some(bodies.into_iter().map(message).collect())
 }
 
 /// Reads from the disk; of those beyond the first `asked` as many as fit into the limit.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use braid_log::{Space, Wal};
-use braid_machine::{Command, GroupConfig};
+use braid_machine::GroupConfig;
 use braid_replica::{EntryClock, Error, Journal, JournalEvent, Proposal};
 use braid_types::{GroupId, PartitionId, Timestamp};
 use tokio::sync::oneshot;
@@ -68,7 +68,7 @@ pub(super) struct Logged {
     pub(super) waiting: VecDeque<Waiting>,
     outgoing: VecDeque<Proposal>,
     clock: EntryClock,
-    chunk_bytes: usize,
+    pub(super) chunk_bytes: usize,
     retry_at: Option<Instant>,
     /// Tells that the partition serves, or why it does not.
     pub(super) started: Option<oneshot::Sender<Result<(), Error>>>,
@@ -132,8 +132,7 @@ impl Logged {
     }
 
     /// Sends an entry on its way.
-    pub(super) fn submit(&mut self, mut entry: Entry) {
-        let proposals = entry.encode(self.chunk_bytes);
+    pub(super) fn submit(&mut self, entry: Entry, proposals: Vec<Proposal>) {
         for _ in 1..proposals.len() {
             self.waiting.push_back(Waiting::Chunk);
         }
@@ -190,9 +189,4 @@ impl Logged {
         self.outgoing.clear();
         (std::mem::take(&mut self.waiting), std::mem::take(&mut self.held))
     }
-}
-
-/// What names the groups of a message in the log: themselves, or a set.
-pub(super) fn define(set: braid_machine::GroupSetId, groups: &[GroupId]) -> Command {
-    Command::DefineGroupSet { set, groups: groups.to_vec() }
 }

@@ -17,7 +17,7 @@ use super::logged::{Logged, Waiting};
 use super::round::Round;
 use super::{Job, Owned};
 use crate::bodies::Bodies;
-use crate::limits::{ENTRY_BYTES_MAX, ENTRY_COMMANDS_MAX, ROUND_SUBMISSIONS_MAX};
+use crate::limits::ROUND_SUBMISSIONS_MAX;
 use crate::mailbox::Mailbox;
 
 /// The owner of one partition.
@@ -145,56 +145,6 @@ impl Owner {
             }
         }
         self.close_entry();
-    }
-
-    /// Takes a submission.
-    fn gather(&mut self, submission: crate::Submission) {
-        for task in &submission.tasks {
-            if super::applying::attaches(&task.command) {
-                self.attached.begin(&submission.from);
-            }
-        }
-        self.add(submission);
-    }
-
-    /// Puts a submission into the entry, unless it has to wait for room on the disk; cut where an entry would become too
-    /// large.
-    pub(super) fn add(&mut self, submission: crate::Submission) {
-        let Some(submission) = self.hold_back(submission) else { return };
-        let chunk_bytes = self.logged.as_ref().map_or(usize::MAX, |logged| logged.chunk_bytes());
-        let mut rest = Some(submission);
-        while let Some(mut submission) = rest.take() {
-            let mut bytes = self.entry.bytes;
-            let room = ENTRY_COMMANDS_MAX.saturating_sub(self.entry.commands);
-            let mut count = 0;
-            let mut is_alone = false;
-            for task in submission.tasks.iter().take(room) {
-                let size_bytes = task.message.as_deref().map_or(0, super::entry::bytes_of);
-                is_alone = size_bytes > chunk_bytes.min(ENTRY_BYTES_MAX);
-                let is_full = is_alone || bytes + size_bytes > ENTRY_BYTES_MAX;
-                if is_full && (count > 0 || !self.entry.is_empty()) {
-                    is_alone = false;
-                    break;
-                }
-                bytes += size_bytes;
-                count += 1;
-                if is_alone {
-                    break;
-                }
-            }
-            if count < submission.tasks.len() {
-                let tasks = submission.tasks.split_off(count);
-                let in_flight_bytes = std::mem::take(&mut submission.in_flight_bytes);
-                rest = Some(crate::Submission { from: Arc::clone(&submission.from), tasks, in_flight_bytes });
-            }
-            // An empty one still gives back the bytes that it has in flight.
-            if count > 0 || rest.is_none() {
-                self.entry.push(Part::Submitted(submission));
-            }
-            if rest.is_some() || is_alone {
-                self.close_entry();
-            }
-        }
     }
 
     /// Ends the entry: to the log, or applied at once.

@@ -1,10 +1,10 @@
-//! From what came to an entry of the log: group sets are named, times translated, and publishes held back while the disk
-//! is full. Settles, detaches and deletes never are: they are what makes room.
+//! From an entry to the log: group sets are named, times translated. And what happens when the log cannot go on.
 
-use braid_machine::{Command, Groups, Refused};
+use braid_machine::{Command, GroupSetId, Groups, Refused};
+use braid_types::GroupId;
 
 use super::entry::{Entry, Part};
-use super::logged::{Logged, Waiting, define};
+use super::logged::{Logged, Waiting};
 use super::owner::Owner;
 use crate::Submission;
 use crate::limits::GROUP_SET_MIN;
@@ -13,55 +13,31 @@ impl Owner {
     /// Sends an entry to the log.
     pub(super) fn propose(&mut self, mut entry: Entry) {
         let Some(logged) = &mut self.logged else { return };
-        let mut defined = Entry::new();
         let (wall, now) = (self.owned.clock.now(), logged.now());
-        for part in &mut entry.parts {
-            let Part::Submitted(submission) = part else { continue };
-            for task in &mut submission.tasks {
-                let (Command::Enqueue { groups, message } | Command::EnqueueOnce { groups, message, .. }) =
-                    &mut task.command
-                else {
-                    continue;
-                };
-                message.expires_at = message.expires_at.map(|time| Logged::of_wall(time, wall, now));
-                if let Groups::These(these) = &*groups
-                    && these.len() >= GROUP_SET_MIN
-                {
-                    let (set, is_new) = logged.sets.name(these);
-                    if is_new {
-                        defined.push(Part::Own(define(set, these)));
-                    }
-                    *groups = Groups::Set(set);
-                }
+        let mut defined = Entry::new();
+        let sets = &mut logged.sets;
+        let encoded = entry.encode(now, logged.chunk_bytes, |command| {
+            let (Command::Enqueue { groups, message } | Command::EnqueueOnce { groups, message, .. }) = command else {
+                return;
+            };
+            if let Some(time) = message.expires_at {
+                message.expires_at = Some(Logged::of_wall(time, wall, now));
             }
-        }
+            if let Groups::These(these) = &*groups
+                && these.len() >= GROUP_SET_MIN
+            {
+                let (set, is_new) = sets.name(these);
+                if is_new {
+                    defined.push(define(set, these));
+                }
+                *groups = Groups::Set(set);
+            }
+        });
         if !defined.is_empty() {
-            defined.time = now;
-            logged.submit(defined);
+            let encoded = defined.encode(now, logged.chunk_bytes, |_| {});
+            logged.submit(defined, encoded);
         }
-        entry.time = now;
-        logged.submit(entry);
-    }
-
-    /// Takes the publishes out of a submission while there is no room for them on the disk; they wait in order. Gives
-    /// back what goes on. A partition that is out of service refuses everything.
-    pub(super) fn hold_back(&mut self, mut submission: Submission) -> Option<Submission> {
-        if self.is_stopped {
-            self.refuse(submission);
-            return None;
-        }
-        let Some(logged) = &mut self.logged else { return Some(submission) };
-        let brings_messages = submission.tasks.iter().any(|task| task.message.is_some());
-        if !brings_messages || (logged.held.is_empty() && logged.has_room()) {
-            return Some(submission);
-        }
-        self.owned.memory.set_disk_full(true);
-        let (held, going): (Vec<_>, Vec<_>) = submission.tasks.drain(..).partition(|task| task.message.is_some());
-        let in_flight_bytes = submission.in_flight_bytes;
-        let from = std::sync::Arc::clone(&submission.from);
-        logged.held.push_back(Submission { from, tasks: held, in_flight_bytes });
-        logged.pump();
-        (!going.is_empty()).then_some(Submission { tasks: going, in_flight_bytes: 0, ..submission })
+        logged.submit(entry, encoded);
     }
 
     /// What could not be taken is tried again.
@@ -73,10 +49,7 @@ impl Owner {
         }
         self.owned.memory.set_disk_full(false);
         let held = std::mem::take(&mut logged.held);
-        for submission in held {
-            self.add(submission);
-        }
-        self.close_entry();
+        self.gather_held(held);
     }
 
     /// The log has stopped: what waited for it is refused, and members are told that they get nothing more.
@@ -115,7 +88,7 @@ impl Owner {
         }
     }
 
-    fn refuse(&mut self, submission: Submission) {
+    pub(super) fn refuse(&mut self, submission: Submission) {
         let Submission { from, tasks, in_flight_bytes } = submission;
         for task in tasks {
             let group = super::applying::command_group(&task.command);
@@ -123,4 +96,8 @@ impl Owner {
         }
         self.release(from, in_flight_bytes);
     }
+}
+
+fn define(set: GroupSetId, groups: &[GroupId]) -> Part {
+    Part::Own(Command::DefineGroupSet { set, groups: groups.to_vec() })
 }

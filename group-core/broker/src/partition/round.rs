@@ -22,6 +22,8 @@ pub(super) struct Round {
     slots: Vec<(Arc<Mailbox>, Vec<Item>)>,
     by_connection: HashMap<ConnectionId, usize>,
     last: Option<(ConnectionId, usize)>,
+    /// Items of a receiver in the round before, on average: the room that the next one is given at once.
+    expected: usize,
     /// Deliveries that still need their message, in order.
     missing: Vec<Missing>,
 }
@@ -44,7 +46,7 @@ impl Round {
             Some(position) => position,
             None => {
                 let Some(mailbox) = find() else { return };
-                self.slots.push((Arc::clone(mailbox), Vec::new()));
+                self.slots.push((Arc::clone(mailbox), Vec::with_capacity(self.expected)));
                 self.by_connection.insert(connection, self.slots.len() - 1);
                 self.slots.len() - 1
             }
@@ -84,6 +86,10 @@ impl Round {
 
     /// Hands everything over.
     pub(super) fn flush(&mut self) {
+        let items: usize = self.slots.iter().map(|(_, items)| items.len()).sum();
+        if let Some(average) = items.checked_div(self.slots.len()) {
+            self.expected = average;
+        }
         for (mailbox, items) in &mut self.slots {
             mailbox.push_batch(items);
         }

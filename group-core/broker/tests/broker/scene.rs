@@ -251,7 +251,7 @@ impl Seen {
             }
             Item::Detached { attachment } => Self::Detached(attachment),
             Item::Cancelled { attachment } => Self::Cancelled(attachment),
-            Item::Moved { .. } | Item::Done(_) | Item::Event(_) => Self::Other,
+            Item::Moved { .. } | Item::Done(_) | Item::Synced | Item::Event(_) => Self::Other,
         }
     }
 }

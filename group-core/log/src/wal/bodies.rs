@@ -43,6 +43,23 @@ impl Wal {
         Ok(record.and_then(|record| record.body(message.position)))
     }
 
+    /// Bodies, in the order in which they are asked for, if the entries of all of them are in memory. Never waits for IO.
+    ///
+    /// # Errors
+    /// The partition is out of service.
+    pub fn recent_bodies(&self, partition: PartitionId, messages: &[MessageId]) -> Result<Option<Vec<Bytes>>, Error> {
+        let engine = self.inner.lock();
+        let Some(found) = engine.partition(partition)? else { return Ok(None) };
+        let mut bodies = Vec::with_capacity(messages.len());
+        for message in messages {
+            let Some(body) = found.recent_of(message.index).and_then(|record| record.body(message.position)) else {
+                return Ok(None);
+            };
+            bodies.push(body);
+        }
+        Ok(Some(bodies))
+    }
+
     /// Bodies, in the order in which they are asked for; each for itself as [`Wal::body`]. Neighbours on the disk are
     /// read together, so asking for many at a time is much cheaper when they are not recent.
     pub fn bodies(&self, partition: PartitionId, messages: &[MessageId]) -> Vec<Result<Bytes, Error>> {

@@ -28,7 +28,6 @@ use super::{
 use crate::Error;
 
 /// See the file's head.
-#[derive(Debug)]
 pub(super) struct DiskJournal {
     wal: Wal,
     partition: PartitionId,
@@ -50,7 +49,6 @@ struct Progress {
     owner: AtomicWaker,
 }
 
-#[derive(Debug)]
 enum Phase {
     /// What former runs left is handed out.
     Replays(Replay),
@@ -192,5 +190,16 @@ impl DiskJournal {
         let error = Error::of_log(self.partition, error);
         self.phase = Phase::Stopped(error.clone());
         JournalEvent::Stopped(error)
+    }
+}
+
+impl std::fmt::Debug for DiskJournal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DiskJournal")
+            .field("partition", &self.partition)
+            .field("term", &self.term)
+            .field("handed_out", &self.handed_out)
+            .field("last", &self.last)
+            .finish_non_exhaustive()
     }
 }

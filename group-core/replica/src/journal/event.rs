@@ -27,7 +27,7 @@ pub enum JournalEvent {
     /// A snapshot is wanted now, of the state after exactly the entries that were handed out before this. Quorum only.
     Snapshot(SnapshotRequest),
     /// Nothing more comes: the log has failed or is damaged, or leadership is lost. Proposals that were not handed out
-    /// may or may not be committed.
+    /// may or may not be committed. A journal that has none on their way may learn of it only with the next.
     Stopped(Error),
 }
 

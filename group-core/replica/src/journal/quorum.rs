@@ -4,8 +4,10 @@
 //! forwarder. The leader's id, which no two runs have in common, and a number tell own proposals from others.
 
 mod forwarder;
+mod in_flight;
 mod outbox;
 mod record;
+mod snapshots;
 mod start;
 mod storage;
 #[cfg(test)]
@@ -13,7 +15,6 @@ mod suite;
 mod types;
 
 use std::{
-    collections::VecDeque,
     future::{pending, poll_fn},
     sync::Arc,
 };
@@ -25,11 +26,14 @@ use openraft::{
     ServerState, alias::WatchReceiverOf, async_runtime::watch::WatchReceiver, metrics::RaftMetrics,
     metrics::RaftServerMetrics,
 };
+use parking_lot::Mutex;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use self::{
-    forwarder::{Forwarded, Forwarder, advance},
+    forwarder::{Forwarder, advance},
+    in_flight::InFlight,
     outbox::{Call, Outbox},
+    snapshots::{Made, Snapshots},
     start::{Group, Identity},
     storage::{Failure, Storage},
     types::{Entry, Payload, Proposed},
@@ -40,7 +44,7 @@ use super::{
 };
 use crate::{
     Error,
-    limits::{ENTRIES_FORWARDED_MAX, PENDING_BYTES_MAX, PENDING_ENTRIES_MAX},
+    limits::ENTRIES_FORWARDED_MAX,
     store::record::{read_snapshot_meta, read_vote, snapshot_meta},
     types::{LeaderId, SnapshotMeta},
 };
@@ -49,25 +53,22 @@ pub(crate) use types::QuorumTypes;
 type Watch<T> = WatchReceiverOf<QuorumTypes, T>;
 
 /// See the file's head.
-#[derive(Debug)]
 pub(super) struct QuorumJournal {
     wal: Wal,
     identity: Identity,
     /// The highest term that a former run may have led in.
     former_term: u64,
     stage: Stage,
-    forwarded: mpsc::Receiver<Forwarded>,
+    forwarded: mpsc::Receiver<Entry>,
     /// What a snapshot is of that is made now.
     handed_out: SnapshotMeta,
     /// As whom this run leads, once it does.
     leads: Option<LeaderId>,
     /// The owner knows.
     is_announced: bool,
+    snapshots: Snapshots,
     outbox: Outbox,
-    /// Number and size of proposals that were not handed out.
-    pending: VecDeque<(u64, usize)>,
-    pending_bytes: usize,
-    next_number: u64,
+    in_flight: InFlight,
 }
 
 enum Stage {
@@ -81,10 +82,12 @@ enum Stage {
 
 /// What the owner's task is woken for.
 enum News {
-    Forwarded(Forwarded),
+    Committed(Entry),
     Started(Result<Arc<Group>, Error>),
     /// Nothing more is forwarded.
     Ended,
+    /// The owner has answered the request for a snapshot.
+    Snapshot(Made),
     /// The role in the group may have changed, or calls have gone.
     Changed,
     Stopped(Error),
@@ -106,7 +109,8 @@ impl QuorumJournal {
         let identity = Identity { partition, node_id, failure: Failure::default() };
         let storage = Storage::new(wal.clone(), partition, identity.failure.clone());
         let (owner, forwarded) = mpsc::channel(ENTRIES_FORWARDED_MAX);
-        let forwarder = Forwarder::new(owner, handed_out.clone());
+        let snapshot = Arc::new(Mutex::new(handed_out.clone()));
+        let forwarder = Forwarder::new(owner, Arc::clone(&snapshot));
         let stage = Stage::Starting(tokio::spawn(start::start(identity.clone(), storage, forwarder)));
         Ok(Self {
             wal,
@@ -117,10 +121,9 @@ impl QuorumJournal {
             handed_out,
             leads: None,
             is_announced: false,
+            snapshots: Snapshots::new(snapshot),
             outbox: Outbox::default(),
-            pending: VecDeque::new(),
-            pending_bytes: 0,
-            next_number: 0,
+            in_flight: InFlight::default(),
         })
     }
 
@@ -132,15 +135,7 @@ impl QuorumJournal {
             Stage::Stopped(error) => return Err(error.clone()),
         };
         proposal.check()?;
-        let size_bytes = proposal.size_bytes();
-        let is_full = self.pending.len() >= PENDING_ENTRIES_MAX || self.pending_bytes + size_bytes > PENDING_BYTES_MAX;
-        if is_full && !self.pending.is_empty() {
-            return Err(Error::Busy);
-        }
-        let number = self.next_number;
-        self.next_number += 1;
-        self.pending.push_back((number, size_bytes));
-        self.pending_bytes += size_bytes;
+        let number = self.in_flight.add(proposal.size_bytes())?;
         let Proposal { payload, bodies } = proposal;
         self.outbox.send(Some(group), Call::Propose(Proposed { number, payload, bodies }));
         Ok(())
@@ -148,9 +143,13 @@ impl QuorumJournal {
 
     pub(super) async fn next(&mut self) -> JournalEvent {
         loop {
+            if matches!(self.stage, Stage::Running(..))
+                && let Some(request) = self.snapshots.request(&self.handed_out)
+            {
+                return JournalEvent::Snapshot(request);
+            }
             let event = match self.news().await {
-                News::Forwarded(Forwarded::Entry(entry)) => self.take(entry),
-                News::Forwarded(Forwarded::Snapshot(request)) => Some(JournalEvent::Snapshot(request)),
+                News::Committed(entry) => self.take(entry),
                 News::Started(Ok(group)) => {
                     let metrics = group.server_metrics();
                     self.stage = Stage::Running(group, metrics);
@@ -159,6 +158,10 @@ impl QuorumJournal {
                 News::Started(Err(error)) | News::Stopped(error) => Some(self.stop(error)),
                 News::Ended => {
                     self.end();
+                    None
+                }
+                News::Snapshot(made) => {
+                    self.end_snapshot(&made);
                     None
                 }
                 News::Changed => self.lost_to().map(|leader| self.stop(Error::NotLeader { leader })),
@@ -170,7 +173,7 @@ impl QuorumJournal {
     }
 
     pub(super) fn pending(&self) -> usize {
-        self.pending.len()
+        self.in_flight.len()
     }
 
     pub(super) fn snapshot_note(&self) -> Bytes {
@@ -178,18 +181,17 @@ impl QuorumJournal {
     }
 
     pub(super) fn begin_snapshot(&mut self) {
-        if let Stage::Starting(_) | Stage::Running(..) = &self.stage {
-            let group = if let Stage::Running(group, _) = &self.stage { Some(group) } else { None };
-            self.outbox.send(group, Call::Snapshot);
-        }
+        self.collect_answer();
+        self.snapshots.want();
     }
 
-    /// openraft purges by itself when it learns that there is a snapshot, which is when the owner has answered its
+    /// openraft purges by itself when it learns that there is a snapshot, which is when the owner has answered the
     /// request; that is as far as it goes.
     pub(super) fn purge(&mut self, index: LogIndex) -> Result<(), Error> {
         if let Stage::Stopped(error) = &self.stage {
             return Err(error.clone());
         }
+        self.collect_answer();
         check_has_snapshot(&self.wal, self.identity.partition, index)
     }
 
@@ -209,17 +211,18 @@ impl QuorumJournal {
 
     /// Waits for something to happen. Cancel safe: nothing is taken that is not returned.
     async fn news(&mut self) -> News {
-        let Self { stage, forwarded, outbox, identity, .. } = self;
+        let Self { stage, forwarded, outbox, identity, snapshots, .. } = self;
         match stage {
             Stage::Starting(starting) => tokio::select! {
                 biased;
-                Some(forwarded) = forwarded.recv() => News::Forwarded(forwarded),
+                Some(entry) = forwarded.recv() => News::Committed(entry),
                 started = starting => News::Started(started.unwrap_or_else(|error| Err(identity.reason(&error)))),
             },
             Stage::Running(group, metrics) => tokio::select! {
                 biased;
-                forwarded = forwarded.recv() => forwarded.map_or(News::Ended, News::Forwarded),
+                entry = forwarded.recv() => entry.map_or(News::Ended, News::Committed),
                 () = poll_fn(|context| outbox.poll_flush(group, context)), if !outbox.is_empty() => News::Changed,
+                made = snapshots.answer() => News::Snapshot(made),
                 // It fails when the group has ended, which the other side of the channel says too.
                 Ok(()) = metrics.changed() => News::Changed,
             },
@@ -256,13 +259,29 @@ impl QuorumJournal {
             Payload::Normal(proposed) if self.leads != Some(leader_id) => {
                 Some(JournalEvent::Committed { index, term, entry: Committed::Other(proposed.payload) })
             }
-            Payload::Normal(proposed) => match self.pending.pop_front() {
-                Some((number, size_bytes)) if number == proposed.number => {
-                    self.pending_bytes -= size_bytes;
-                    Some(JournalEvent::Committed { index, term, entry: Committed::Own })
-                }
-                _ => Some(self.stop(Error::Failed("a proposal was lost on its way to the log".to_owned()))),
-            },
+            Payload::Normal(proposed) if self.in_flight.end(proposed.number) => {
+                Some(JournalEvent::Committed { index, term, entry: Committed::Own })
+            }
+            Payload::Normal(_) => {
+                Some(self.stop(Error::Failed("a proposal was lost on its way to the log".to_owned())))
+            }
+        }
+    }
+
+    fn collect_answer(&mut self) {
+        if let Some(made) = self.snapshots.try_answer() {
+            self.end_snapshot(&made);
+        }
+    }
+
+    /// Tells the group of the snapshot, if it was made; otherwise the one before still counts.
+    fn end_snapshot(&mut self, made: &Made) {
+        match made {
+            Ok(()) => {
+                let group = if let Stage::Running(group, _) = &self.stage { Some(group) } else { None };
+                self.outbox.send(group, Call::Snapshot);
+            }
+            Err(error) => tracing::warn!(partition = self.identity.partition.0, %error, "a snapshot was not made"),
         }
     }
 
@@ -308,6 +327,18 @@ impl Drop for QuorumJournal {
     }
 }
 
+impl std::fmt::Debug for QuorumJournal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QuorumJournal")
+            .field("partition", &self.identity.partition)
+            .field("stage", &self.stage)
+            .field("leads", &self.leads)
+            .field("in_flight", &self.in_flight.len())
+            .field("outbox", &self.outbox)
+            .finish_non_exhaustive()
+    }
+}
+
 impl std::fmt::Debug for Stage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -316,5 +347,34 @@ impl std::fmt::Debug for Stage {
             Self::Ending(_) => f.write_str("Ending"),
             Self::Stopped(error) => write!(f, "Stopped({error})"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_log::{Options, disk::SimulatedDisk};
+    use openraft::{raft::AppendEntriesRequest, vote::RaftLeaderId};
+
+    use super::*;
+    use crate::types::Vote;
+
+    /// Another leader: there is none so far, but a group that has one must not go on as if it led.
+    #[tokio::test]
+    async fn a_group_that_another_leads_stops_its_journal() {
+        let opened = Wal::open(Options::new(1, 2), Arc::new(SimulatedDisk::new())).unwrap();
+        let _threads = (opened.writer.spawn().unwrap(), opened.maintenance.spawn().unwrap());
+        let mut journal = QuorumJournal::open(opened.wal, PartitionId(1), 3).unwrap();
+        let event = journal.next().await;
+        assert!(matches!(event, JournalEvent::Leads { term: Term(1) }), "{event:?}");
+        let Stage::Running(group, _) = &journal.stage else { panic!("it runs") };
+        let group = Arc::clone(group);
+        let vote = Vote { leader_id: LeaderId::new(7, 9), committed: true };
+        let (prev_log_id, leader_commit) = (journal.handed_out.last_log_id, journal.handed_out.last_log_id);
+        let request = AppendEntriesRequest { vote, prev_log_id, entries: Vec::new(), leader_commit };
+        group.append_entries(request).await.unwrap();
+        let event = journal.next().await;
+        assert!(matches!(event, JournalEvent::Stopped(Error::NotLeader { leader: Some(9) })), "{event:?}");
+        let refused = journal.propose(Proposal::default());
+        assert_eq!(refused, Err(Error::NotLeader { leader: Some(9) }));
     }
 }

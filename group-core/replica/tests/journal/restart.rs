@@ -1,7 +1,9 @@
 //! What a former run committed comes again, and what a snapshot holds does not.
 
+use std::time::Duration;
+
 use braid_log::disk::SimulatedDisk;
-use braid_replica::{Error, Journal};
+use braid_replica::{Error, Journal, JournalEvent};
 use braid_types::{LogIndex, Term};
 
 use crate::owner::{BOTH, Kind, Node, Owner, PARTITION};
@@ -48,21 +50,26 @@ async fn a_snapshot_takes_the_place_of_the_log_before_it() {
                 expected.push(text);
                 if number == 10 || number == 24 {
                     owner.snapshot().await;
+                    wait_until_purged(&node, owner.last().0).await;
                 }
             }
             assert_eq!((owner.snapshots, owner.stopped.clone()), (2, None));
-            let purged_to = owner.state[owner.state.len() - 6].index;
-            let is_purged = || node.wal.status(PARTITION).unwrap().unwrap().first == Some(LogIndex(purged_to.0 + 1));
-            for _ in 0..1_000 {
-                if !is_purged() {
-                    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-                }
-            }
-            assert!(is_purged(), "{:?} {purged_to:?}", node.wal.status(PARTITION));
             owner.check_bodies();
             owner.journal.close().await;
         }
     }
+}
+
+/// A group purges when it has learned of the snapshot.
+async fn wait_until_purged(node: &Node, upto: LogIndex) {
+    let purged = || node.wal.status(PARTITION).unwrap().unwrap().purged;
+    for _ in 0..1_000 {
+        if purged().is_some_and(|mark| mark.index == upto) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("purged to {:?}, not to {upto:?}", purged());
 }
 
 /// The whole log is purged, and there is nothing but a snapshot.
@@ -93,16 +100,21 @@ async fn a_snapshot_that_fails_stops_nothing() {
     let mut owner = Owner::lead(&node, Kind::Quorum).await;
     owner.propose("one").unwrap();
     owner.settle().await;
-    for _ in 0..2 {
+    for is_answered in [true, false] {
         assert!(!owner.journal.begin_snapshot());
-        let event = owner.journal.next().await;
-        let braid_replica::JournalEvent::Snapshot(request) = event else { panic!("{event:?}") };
-        request.done(Err(Error::DiskFull));
+        let Some(JournalEvent::Snapshot(request)) = owner.journal.try_next() else { panic!("it comes at once") };
+        assert!(!owner.journal.begin_snapshot());
         owner.propose("more").unwrap();
         owner.settle().await;
+        assert!(owner.journal.try_next().is_none(), "one at a time");
+        if is_answered {
+            request.done(Err(Error::DiskFull));
+        }
+        assert!(owner.journal.try_next().is_none());
     }
     owner.snapshot().await;
     assert_eq!((owner.snapshots, owner.stopped.clone()), (1, None));
+    wait_until_purged(&node, owner.last().0).await;
     assert_eq!(owner.payloads(), ["one", "more", "more"]);
 }
 

@@ -85,11 +85,41 @@ fn group_arguments() {
         ("x-dead-letter-routing-key", word("k"), "routing_key_but_no_dlx_defined"),
         ("x-dead-letter-exchange", HeaderValue::Integer(1), "{unacceptable_type,signedint}"),
         ("x-queue-type", word("fast"), "\"unsupported queue type 'fast'\""),
+        ("x-delayed-retry-type", word("always"), "invalid_delayed_retry_type"),
+        ("x-delayed-retry-type", word("all"), "delayed_retry_type_not_implemented,all"),
+        ("x-delayed-retry-type", word("returned"), "delayed_retry_type_not_implemented,returned"),
+        ("x-delayed-retry-type", HeaderValue::Integer(1), "{unacceptable_type,signedint}"),
+        ("x-delayed-retry-min", HeaderValue::Integer(0), "{value_zero,0}"),
+        ("x-delayed-retry-min", HeaderValue::Integer(4_294_967_296), "{value_too_big,4294967296}"),
+        ("x-delayed-retry-max", word("1"), "\"expected integer, got longstr\""),
+        ("x-dispatch-strategy", word("fair"), "invalid_dispatch_strategy"),
+        ("x-dispatch-strategy", HeaderValue::Void, "{unacceptable_type,void}"),
+        ("x-deduplication-window", HeaderValue::Integer(0), "{value_zero,0}"),
+        ("x-deduplication-window", HeaderValue::Integer(-1), "{value_negative,-1}"),
     ];
     let mut kit = Kit::new();
     for (name, value, why) in cases {
         let refusal = kit.refused(declare("q", true, None, arguments(&[(name, value)])));
         assert_eq!(refusal.kind, RefusalKind::PreconditionFailed);
+        assert_eq!(refusal.text, format!("invalid arg '{name}' for queue 'q' in vhost '/': {why}"));
+    }
+    let range = arguments(&[
+        ("x-delayed-retry-min", HeaderValue::Integer(2)),
+        ("x-delayed-retry-max", HeaderValue::Integer(1)),
+    ]);
+    let refusal = kit.refused(declare("q", true, None, range));
+    assert_eq!(
+        refusal.text,
+        "invalid arg 'x-delayed-retry-max' for queue 'q' in vhost '/': delayed_retry_max_below_min"
+    );
+    let quorum = |name, value| arguments(&[("x-queue-type", word("quorum")), (name, value)]);
+    for (name, value, why) in [
+        ("x-consumer-timeout", HeaderValue::Integer(0), "{value_zero,0}"),
+        ("x-consumer-timeout", HeaderValue::Integer(4_294_967_296), "{value_too_big,4294967296}"),
+        ("x-delivery-limit", word("3"), "\"expected integer, got longstr\""),
+        ("x-dead-letter-strategy", word("perhaps"), "invalid_dlx_strategy"),
+    ] {
+        let refusal = kit.refused(declare("q", true, None, quorum(name, value)));
         assert_eq!(refusal.text, format!("invalid arg '{name}' for queue 'q' in vhost '/': {why}"));
     }
     let refusal = kit.refused(declare("q", true, None, arguments(&[("x-delivery-limit", HeaderValue::Integer(3))])));

@@ -14,7 +14,6 @@ use tokio::task::JoinHandle;
 use crate::limits::READ_BYTES_MAX;
 
 /// See the file's head.
-#[derive(Debug)]
 pub(super) struct Replay {
     wal: Wal,
     partition: PartitionId,

@@ -15,6 +15,8 @@ use super::{start::Group, types::Proposed};
 #[derive(Debug)]
 pub(super) enum Call {
     Propose(Proposed),
+    /// There is a new durable snapshot: what it holds may be purged. When the group is just looking at the one before it
+    /// misses this one; then it learns of it with the next.
     Snapshot,
 }
 
@@ -28,7 +30,8 @@ pub(super) struct Outbox {
 
 impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outbox").field("waiting", &self.waiting.len()).finish_non_exhaustive()
+        let Self { going, waiting } = self;
+        f.debug_struct("Outbox").field("going", &going.is_some()).field("waiting", &waiting.len()).finish()
     }
 }
 

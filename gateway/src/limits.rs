@@ -57,3 +57,6 @@ pub(crate) const DEAD_LETTER_RETRY_MS: u64 = 5_000;
 
 /// How long a shared group that a restart found waits for a subscriber before it goes, in milliseconds: an hour.
 pub(crate) const RESTORED_SHARE_WAITS_MS: u64 = 3_600_000;
+
+/// How often the node looks whether its log still runs, in milliseconds.
+pub(crate) const LOG_CHECK_MS: u64 = 1_000;

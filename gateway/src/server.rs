@@ -19,7 +19,7 @@ use crate::config::{Addresses, Config};
 use crate::dead_letters::DeadLetters;
 use crate::http::HttpService;
 use crate::inspection::Inspection;
-use crate::limits::STOP_TIMEOUT_MS;
+use crate::limits::{LOG_CHECK_MS, STOP_TIMEOUT_MS};
 use crate::listener::{Acceptor, Takes};
 use crate::node::Node;
 
@@ -135,6 +135,7 @@ async fn start(config: Config) -> Result<Arc<Node>, ServerError> {
     node.commit(vhost).await.map_err(|error| catalog_error(error.text))?;
     crate::authentication::ensure_default_user(&node).await.map_err(|error| catalog_error(error.text))?;
     node.note_restored_shares();
+    tokio::spawn(watch_log(Arc::clone(&node)));
     tokio::spawn(crate::dead_letters::run(Arc::clone(&node), inbox));
     tokio::spawn(Arc::clone(&node).watch_notes(notes));
     Ok(node)
@@ -161,6 +162,16 @@ async fn start_broker(
         log: Some(LogOptions { log: log_options(config, meta), disk: Arc::new(disk) }),
     };
     Broker::start(options).await.map_err(|error| log_error(error.to_string()))
+}
+
+/// Looks now and then whether the log still runs; when it has failed, that was said once and for all.
+async fn watch_log(node: Arc<Node>) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(LOG_CHECK_MS)).await;
+        if !node.broker.check_log() {
+            return;
+        }
+    }
 }
 
 fn log_options(config: &Config, meta: &Meta) -> braid_log::Options {

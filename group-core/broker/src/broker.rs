@@ -148,6 +148,16 @@ impl Broker {
         self.per_kind
     }
 
+    /// Looks whether the log still runs. If it has failed, its partitions step down, idle ones too; to be called now and
+    /// then. Says whether it runs.
+    #[must_use]
+    pub fn check_log(&self) -> bool {
+        let Some(Err(error)) = self.log.as_ref().map(|log| log.wal.check()) else { return true };
+        tracing::error!(%error, "the log has failed; its groups are out of service until the node is restarted");
+        self.partitions.iter().for_each(PartitionHandle::check_log);
+        false
+    }
+
     /// What the log has done in this run.
     #[must_use]
     pub fn log_statistics(&self) -> Option<Statistics> {

@@ -56,6 +56,7 @@ pub(crate) enum Job {
     Inspect { groups: Option<Vec<GroupId>>, answer: oneshot::Sender<Vec<(GroupId, Inspected)>> },
     Reconcile { wanted: Vec<(GroupId, GroupConfig)>, upto: GroupId, answer: oneshot::Sender<()> },
     Barrier { answer: oneshot::Sender<()> },
+    CheckLog,
     Snapshot,
     SnapshotWritten(Box<snapshots::Written>),
 }
@@ -188,6 +189,11 @@ impl PartitionHandle {
     /// Has a snapshot made, so that a start has less to read.
     pub fn snapshot(&self) {
         self.send(Job::Snapshot);
+    }
+
+    /// Has the partition step down if its log has failed: while it is idle it would not notice.
+    pub(crate) fn check_log(&self) {
+        self.send(Job::CheckLog);
     }
 
     fn internal_submission(&self, command: Command, answer: Answer) -> Submission {

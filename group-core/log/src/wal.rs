@@ -68,7 +68,15 @@ impl Wal {
     /// # Errors
     /// It does not follow the last entry, is too large, there is no room for it, or the partition or the log is out of
     /// service. Then nothing happened, and `append.done` is not called.
-    pub fn append(&self, append: Append) -> Result<(), Error> {
+    pub fn append(&self, mut append: Append) -> Result<(), Error> {
+        self.offer(&mut append)
+    }
+
+    /// The same; one that is refused is left as it was, to be offered again.
+    ///
+    /// # Errors
+    /// As [`Wal::append`].
+    pub fn offer(&self, append: &mut Append) -> Result<(), Error> {
         let record = Record::new(&append.payload, &append.bodies, self.inner.options.record_bytes_max())?;
         let mut engine = self.inner.lock();
         engine.append(append, record)?;

@@ -70,10 +70,18 @@ impl Journal {
     /// # Errors
     /// It is too large; this node does not lead (before [`JournalEvent::Leads`] too); too much waits or the disk is full
     /// (try again later); or the journal has stopped. Then it was not proposed.
-    pub fn propose(&mut self, proposal: Proposal) -> Result<Option<LogIndex>, Error> {
+    pub fn propose(&mut self, mut proposal: Proposal) -> Result<Option<LogIndex>, Error> {
+        self.offer(&mut proposal)
+    }
+
+    /// The same; one that is refused is left as it was, to be offered again.
+    ///
+    /// # Errors
+    /// As [`Journal::propose`].
+    pub fn offer(&mut self, proposal: &mut Proposal) -> Result<Option<LogIndex>, Error> {
         match &mut self.kind {
-            Kind::Disk(journal) => journal.propose(proposal).map(Some),
-            Kind::Quorum(journal) => journal.propose(proposal).map(|()| None),
+            Kind::Disk(journal) => journal.offer(proposal).map(Some),
+            Kind::Quorum(journal) => journal.offer(proposal).map(|()| None),
         }
     }
 

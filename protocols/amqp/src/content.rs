@@ -67,8 +67,7 @@ impl<'a> Outgoing<'a> {
             (&message.exchange, message.key.clone())
         } else {
             write_foreign_header(delivery, now, scratch)?;
-            let address = Address::from_notation(message.origin, &message.key).map_err(|_| ConversionError)?;
-            (b"amq.topic", address.to_notation(Protocol::Amqp).map_err(|_| ConversionError)?)
+            (&message.exchange, foreign_key(message)?)
         };
         if key.len() > SHORT_STRING_BYTES_MAX {
             return Err(ConversionError);
@@ -143,6 +142,15 @@ impl<'a> Outgoing<'a> {
             write_body(channel, &rest.split_to(piece_bytes.min(rest.len())), transmit);
         }
     }
+}
+
+/// The routing key of a message of another protocol. With the default exchange it is a group's name, in every notation.
+fn foreign_key(message: &Message) -> Result<Bytes, ConversionError> {
+    if message.exchange.is_empty() {
+        return Ok(message.key.clone());
+    }
+    let address = Address::from_notation(message.origin, &message.key).map_err(|_| ConversionError)?;
+    address.to_notation(Protocol::Amqp).map_err(|_| ConversionError)
 }
 
 fn write_foreign_header(delivery: &Delivery, now: Timestamp, out: &mut BytesMut) -> Result<(), ConversionError> {

@@ -16,26 +16,34 @@ struct Measure {
     has_messages: bool,
 }
 
-impl Owner {
-    /// Takes a submission.
-    pub(super) fn gather(&mut self, submission: Submission) {
-        let mut measure = Measure::default();
+impl Measure {
+    fn of(submission: &Submission, mut attaching: impl FnMut()) -> Self {
+        let mut measure = Self::default();
         for task in &submission.tasks {
             if let Some(message) = &task.message {
                 measure.bytes += bytes_of(message);
                 measure.has_messages = true;
             } else if attaches(&task.command) {
-                self.attached.begin(&submission.from);
+                attaching();
             }
         }
+        measure
+    }
+}
+
+impl Owner {
+    /// Takes a submission.
+    pub(super) fn gather(&mut self, submission: Submission) {
+        let attached = &mut self.attached;
+        let measure = Measure::of(&submission, || attached.begin(&submission.from));
         self.add(submission, measure);
     }
 
     /// Takes submissions that were held back while the disk was full.
     pub(super) fn gather_held(&mut self, held: impl IntoIterator<Item = Submission>) {
         for submission in held {
-            let bytes = submission.tasks.iter().filter_map(|task| task.message.as_deref()).map(bytes_of).sum();
-            self.add(submission, Measure { bytes, has_messages: true });
+            let measure = Measure::of(&submission, || {});
+            self.add(submission, measure);
         }
         self.close_entry();
     }

@@ -145,10 +145,9 @@ impl Logged {
     pub(super) fn pump(&mut self) {
         self.retry_at = None;
         while self.journal.pending() < ENTRIES_IN_FLIGHT_MAX
-            && let Some(proposal) = self.outgoing.pop_front()
+            && let Some(mut proposal) = self.outgoing.pop_front()
         {
-            // Cheap: pieces are shared by reference.
-            match self.journal.propose(proposal.clone()) {
+            match self.journal.offer(&mut proposal) {
                 Ok(_) => {}
                 Err(error @ (Error::Busy | Error::DiskFull)) => {
                     self.outgoing.push_front(proposal);

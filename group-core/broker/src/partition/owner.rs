@@ -140,6 +140,7 @@ impl Owner {
                     self.close_entry();
                     self.wait_or(Waiting::Barrier { answer });
                 }
+                Job::CheckLog => self.check_log(),
                 Job::Snapshot => self.begin_snapshot(),
                 Job::SnapshotWritten(written) => self.snapshot_written(*written),
             }

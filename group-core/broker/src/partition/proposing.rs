@@ -52,6 +52,13 @@ impl Owner {
         self.gather_held(held);
     }
 
+    /// Steps down if the log has failed.
+    pub(super) fn check_log(&mut self) {
+        if let Some(Err(error)) = self.logged.as_ref().map(|logged| logged.wal.check()) {
+            self.stop_serving(&braid_replica::Error::Failed(error.to_string()));
+        }
+    }
+
     /// The log has stopped: what waited for it is refused, and members are told that they get nothing more.
     pub(super) fn stop_serving(&mut self, error: &braid_replica::Error) {
         let Some(logged) = self.logged.as_mut().filter(|_| !self.is_stopped) else { return };

@@ -68,9 +68,8 @@ impl Round {
     /// Gives a delivery its message.
     pub(super) fn fill(&mut self, missing: Missing, found: Arc<Message>) {
         let item = self.slots.get_mut(missing.slot).and_then(|(_, items)| items.get_mut(missing.item));
-        match item {
-            Some(Item::Deliver { message, .. } | Item::Got { taken: Ok(Some((_, message))), .. }) => *message = found,
-            _ => {}
+        if let Some(Item::Deliver { message, .. } | Item::Got { taken: Ok(Some((_, message))), .. }) = item {
+            *message = found;
         }
     }
 

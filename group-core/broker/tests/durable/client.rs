@@ -78,7 +78,7 @@ pub(crate) fn message(number: u64, size_bytes: usize) -> Message {
 }
 
 fn pattern(number: u64, at: usize) -> u8 {
-    (number.wrapping_mul(31).wrapping_add(at as u64).wrapping_mul(0x9E37_79B9) >> 13) as u8
+    number.wrapping_mul(31).wrapping_add(at as u64).wrapping_mul(0x9E37_79B9).to_le_bytes()[2]
 }
 
 /// The number of a message, which must be as it was published; who published it is not kept over a restart.

@@ -8,24 +8,17 @@ use braid_machine::{Credit, GroupConfig};
 use braid_types::{GroupId, Outcome};
 
 use crate::client::{Client, RELEASED, enqueue, message, number_of, settle};
-use crate::node::{BOTH, Node, counts, create, quiet, within};
+use crate::node::{BOTH, Node, counts, create, large, quiet, within};
 
 const GROUP: GroupId = GroupId(1);
-
-const CACHE_BYTES: usize = 256 * 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backlog_takes_no_memory_and_comes_back_whole() {
     const MESSAGES: u64 = 20_000;
     const WINDOW: u64 = 700;
     for kind in BOTH {
-        let log = braid_log::Options {
-            segment_bytes: 4 * 1024 * 1024,
-            queue_bytes_max: 1024 * 1024,
-            cache_bytes: CACHE_BYTES,
-            ..braid_log::Options::new(7, 11)
-        };
-        let node = Node::start_with(Arc::new(SimulatedDisk::new()), log).await.unwrap();
+        let node = Node::start_with(Arc::new(SimulatedDisk::new()), large()).await.unwrap();
+        let cache_bytes = large().cache_bytes as u64;
         let partition = node.partition(kind);
         create(&partition, GROUP, GroupConfig::default()).await;
         let client = Client::new(1, &partition);
@@ -35,7 +28,7 @@ async fn a_backlog_takes_no_memory_and_comes_back_whole() {
             assert!(within(partition.barrier()).await);
             assert_eq!(node.broker.memory.held_bytes(), 0);
             let recent = node.statistics().recent_bytes;
-            assert!(recent <= 2 * CACHE_BYTES as u64, "{recent}");
+            assert!(recent <= 2 * cache_bytes, "{recent}");
         }
         assert_eq!(counts(&partition, GROUP).await, (MESSAGES, 0));
         let window = Credit::Window { messages: u32::try_from(WINDOW).unwrap() };

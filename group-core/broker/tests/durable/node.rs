@@ -47,6 +47,17 @@ pub(crate) fn small() -> braid_log::Options {
     }
 }
 
+/// A log whose entries may be large.
+pub(crate) fn large() -> braid_log::Options {
+    braid_log::Options {
+        segment_bytes: 8 * 1024 * 1024,
+        queue_bytes_max: 1024 * 1024,
+        cache_bytes: 256 * 1024,
+        ballast_bytes: 1024 * 1024,
+        ..braid_log::Options::new(7, 11)
+    }
+}
+
 /// A running broker.
 pub(crate) struct Node {
     pub(crate) broker: Broker,

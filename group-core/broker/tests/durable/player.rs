@@ -17,6 +17,8 @@ struct Seat {
     group: GroupId,
     member: Option<MemberId>,
     on_loss: OnLoss,
+    /// It gets nothing more, and stays for what it holds.
+    is_leaving: bool,
 }
 
 /// See the file's head.
@@ -71,7 +73,7 @@ impl Player {
     pub(crate) fn attach(&mut self, client: u64, group: GroupId, window: u32, on_loss: OnLoss) {
         self.next_attachment += 1;
         self.ledger.attach(group);
-        self.seats.insert((client, self.next_attachment), Seat { group, member: None, on_loss });
+        self.seats.insert((client, self.next_attachment), Seat { group, member: None, on_loss, is_leaving: false });
         let client = self.client(client);
         client.submit(vec![client.attach(group, self.next_attachment, Credit::Window { messages: window }, on_loss)]);
     }
@@ -81,7 +83,7 @@ impl Player {
         self.next_attachment += 1;
         self.ledger.attach(group);
         let on_loss = OnLoss::Detach(Outcome::Released);
-        self.seats.insert((client, self.next_attachment), Seat { group, member: None, on_loss });
+        self.seats.insert((client, self.next_attachment), Seat { group, member: None, on_loss, is_leaving: true });
         let client = self.client(client);
         client.submit(vec![client.get(group, 0, self.next_attachment)]);
     }
@@ -100,13 +102,15 @@ impl Player {
 
     /// The places of members that are attached or may be.
     pub(crate) fn attached(&self) -> Vec<(u64, u32)> {
-        self.seats.keys().copied().collect()
+        self.seats.iter().filter(|(_, seat)| !seat.is_leaving).map(|(seat, _)| *seat).collect()
     }
 
     /// Detaches a member, which keeps what it holds or gives it back.
     pub(crate) async fn detach(&mut self, seat: (u64, u32), keeps: bool) {
         self.collect().await;
-        let Some(Seat { group, member: Some(member), .. }) = self.seats.remove(&seat) else { return };
+        let Some(Seat { group, member: Some(member), is_leaving, .. }) = self.seats.get_mut(&seat) else { return };
+        let (group, member) = (*group, *member);
+        *is_leaving = true;
         let unacked = if keeps { UnackedOnEnd::Keep } else { UnackedOnEnd::Settle(Outcome::Released) };
         if !keeps {
             self.ledger.settle_all(group, member, Outcome::Released);
@@ -120,7 +124,7 @@ impl Player {
         self.collect().await;
         let seats: Vec<_> = self.seats.keys().copied().filter(|(of, _)| *of == client).collect();
         for seat in seats {
-            if let Some(Seat { group, member: Some(member), on_loss: OnLoss::Detach(outcome) }) =
+            if let Some(Seat { group, member: Some(member), on_loss: OnLoss::Detach(outcome), .. }) =
                 self.seats.remove(&seat)
             {
                 self.ledger.settle_all(group, member, outcome);

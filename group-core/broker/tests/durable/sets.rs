@@ -8,9 +8,9 @@ use braid_types::GroupId;
 
 use crate::client::{Client, enqueue, message};
 use crate::ledger::Ledger;
-use crate::node::{BOTH, Node, counts, within};
+use crate::node::{BOTH, Node, counts, large, within};
 use crate::player::Player;
-use crate::recovery::recover;
+use crate::recovery::all_of;
 
 fn groups(range: std::ops::RangeInclusive<u64>) -> Vec<GroupId> {
     range.map(GroupId).collect()
@@ -21,14 +21,8 @@ async fn a_message_to_ten_thousand_groups_is_written_once() {
     const BODY_BYTES: usize = 4_000;
     for kind in BOTH {
         let disk = SimulatedDisk::new();
-        let log = braid_log::Options {
-            segment_bytes: 4 * 1024 * 1024,
-            queue_bytes_max: 1024 * 1024,
-            ballast_bytes: 1024 * 1024,
-            ..braid_log::Options::new(7, 11)
-        };
         let all = groups(1..=10_000);
-        let node = Node::start_with(Arc::new(disk.clone()), log.clone()).await.unwrap();
+        let node = Node::start_with(Arc::new(disk.clone()), large()).await.unwrap();
         let partition = node.partition(kind);
         let wanted = all.iter().map(|group| (*group, GroupConfig::default())).collect();
         within(partition.reconcile(wanted, GroupId(10_000))).await;
@@ -42,7 +36,7 @@ async fn a_message_to_ten_thousand_groups_is_written_once() {
             assert!(written <= 2 * BODY_BYTES + 1_000 || number == 1, "{kind:?}: {written}");
         }
         drop((client, partition, node));
-        let node = Node::start_with(Arc::new(disk.kill()), log).await.unwrap();
+        let node = Node::start_with(Arc::new(disk.kill()), large()).await.unwrap();
         for group in [1, 777, 10_000] {
             assert_eq!(counts(&node.partition(kind), GroupId(group)).await, (3, 0));
         }
@@ -54,7 +48,7 @@ async fn a_message_to_ten_thousand_groups_is_written_once() {
 async fn many_sets_at_once_are_kept_apart() {
     for kind in BOTH {
         let disk = SimulatedDisk::new();
-        let node = Node::start(&disk).await.unwrap();
+        let node = Node::start_with(Arc::new(disk.clone()), large()).await.unwrap();
         let mut player = Player::new(node.partition(kind), Ledger::default());
         for group in groups(1..=40) {
             player.create(group).await;
@@ -80,7 +74,8 @@ async fn many_sets_at_once_are_kept_apart() {
         player.collect().await;
         let mut ledger = player.ledger;
         drop(node);
-        recover(&disk.kill(), kind, &mut ledger, "many sets").await;
+        let node = Node::start_with(Arc::new(disk.kill()), large()).await.unwrap();
+        ledger.recovered(&all_of(&node.partition(kind), "many sets").await, "many sets");
     }
 }
 

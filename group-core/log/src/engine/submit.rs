@@ -21,9 +21,9 @@ pub(crate) enum Change {
 }
 
 impl Engine {
-    /// Takes an entry.
-    pub(crate) fn append(&mut self, append: Append, record: Record) -> Result<(), Error> {
-        let Append { partition: id, term, index, is_promised, done, .. } = append;
+    /// Takes an entry, and its callback; or leaves it.
+    pub(crate) fn append(&mut self, append: &mut Append, record: Record) -> Result<(), Error> {
+        let Append { partition: id, term, index, is_promised, .. } = *append;
         self.admit(&record, record.body_count > 0 && !is_promised)?;
         if let Some(last) = self.partition(id)?.and_then(Partition::last)
             && index.0 != last.0.saturating_add(1)
@@ -47,7 +47,7 @@ impl Engine {
         partition.push(index, term, slot, record.rows());
         self.recent_bytes += record.size_bytes();
         partition.recent.push_back(Recent { index, chain, record: record.clone() });
-        let (index, term) = (index.0, term.0);
+        let (index, term, done) = (index.0, term.0, append.done.take());
         self.queue.push(Queued { kind: Kind::Entry, partition: id, index, term, chain, record, leaves: None, done });
         Ok(())
     }
@@ -200,7 +200,8 @@ mod tests {
     fn append(engine: &mut Engine, index: u64, record: Record) {
         let (payload, bodies, is_promised, done) = (Bytes::new(), Vec::new(), true, None);
         let (term, index) = (Term(1), LogIndex(index));
-        engine.append(Append { partition: ONE, term, index, payload, bodies, is_promised, done }, record).unwrap();
+        let mut append = Append { partition: ONE, term, index, payload, bodies, is_promised, done };
+        engine.append(&mut append, record).unwrap();
     }
 
     /// As if what waits were written to that segment.

@@ -86,7 +86,7 @@ impl DiskJournal {
         Ok(Self { wal, partition, term, handed_out, last, progress, phase })
     }
 
-    pub(super) fn propose(&mut self, proposal: Proposal) -> Result<LogIndex, Error> {
+    pub(super) fn offer(&mut self, proposal: &mut Proposal) -> Result<LogIndex, Error> {
         match &self.phase {
             Phase::Replays(_) => return Err(Error::NotLeader { leader: None }),
             Phase::Leads => {}
@@ -95,8 +95,8 @@ impl DiskJournal {
         proposal.check()?;
         let index = LogIndex(self.last.0 + 1);
         let progress = Arc::clone(&self.progress);
-        let Proposal { payload, bodies } = proposal;
-        let appended = self.wal.append(Append {
+        let Proposal { payload, bodies } = std::mem::take(proposal);
+        let mut append = Append {
             partition: self.partition,
             term: self.term,
             index,
@@ -105,13 +105,14 @@ impl DiskJournal {
             // The owner has looked for room before it took the messages on.
             is_promised: true,
             done: Some(Box::new(move |result| progress.note(index, result))),
-        });
-        match appended {
+        };
+        match self.wal.offer(&mut append) {
             Ok(()) => {
                 self.last = index;
                 Ok(index)
             }
             Err(error) => {
+                *proposal = Proposal { payload: append.payload, bodies: append.bodies };
                 let told = Error::of_log(self.partition, &error);
                 if told.stops_a_journal() {
                     self.progress.fail(error);

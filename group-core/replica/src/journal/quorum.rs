@@ -127,7 +127,7 @@ impl QuorumJournal {
         })
     }
 
-    pub(super) fn propose(&mut self, proposal: Proposal) -> Result<(), Error> {
+    pub(super) fn offer(&mut self, proposal: &mut Proposal) -> Result<(), Error> {
         let group = match &self.stage {
             Stage::Running(group, _) if self.is_announced => group,
             Stage::Starting(_) | Stage::Running(..) => return Err(Error::NotLeader { leader: None }),
@@ -136,7 +136,7 @@ impl QuorumJournal {
         };
         proposal.check()?;
         let number = self.in_flight.add(proposal.size_bytes())?;
-        let Proposal { payload, bodies } = proposal;
+        let Proposal { payload, bodies } = std::mem::take(proposal);
         self.outbox.send(Some(group), Call::Propose(Proposed { number, payload, bodies }));
         Ok(())
     }
@@ -374,7 +374,7 @@ mod tests {
         group.append_entries(request).await.unwrap();
         let event = journal.next().await;
         assert!(matches!(event, JournalEvent::Stopped(Error::NotLeader { leader: Some(9) })), "{event:?}");
-        let refused = journal.propose(Proposal::default());
+        let refused = journal.offer(&mut Proposal::default());
         assert_eq!(refused, Err(Error::NotLeader { leader: Some(9) }));
     }
 }

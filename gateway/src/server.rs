@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use braid_broker::{Broker, LogOptions, Options, PartitionNote};
+use braid_broker::{Broker, LogOptions, Options, PartitionHandle, PartitionNote};
 use braid_catalog::{Command, Effect};
 use braid_cluster::Meta;
 use braid_log::disk::RealDisk;
@@ -164,12 +164,16 @@ async fn start_broker(
     Broker::start(options).await.map_err(|error| log_error(error.to_string()))
 }
 
-/// Looks now and then whether the log still runs; when it has failed, that was said once and for all.
+/// Looks now and then whether the log still runs; when it has failed, that was said once and for all. While the disk is
+/// full, partitions that are idle give up what they need not keep.
 async fn watch_log(node: Arc<Node>) {
     loop {
         tokio::time::sleep(Duration::from_millis(LOG_CHECK_MS)).await;
         if !node.broker.check_log() {
             return;
+        }
+        if node.broker.memory.is_disk_full() {
+            node.broker.partitions().iter().for_each(PartitionHandle::snapshot);
         }
     }
 }

@@ -131,7 +131,7 @@ section! {
     /// `[storage]`: the write-ahead log of the groups that last.
     Storage {
         /// Bytes of one file of the log. Five are made ahead; a message has to fit in an eighth of one, or is cut up.
-        segment_bytes: u32 = braid_log::limits::SEGMENT_BYTES, 1_048_576..=1_073_741_824;
+        segment_bytes: u32 = braid_log::limits::SEGMENT_BYTES, 16_777_216..=1_073_741_824;
         /// Bytes of recent entries that are kept in memory.
         cache_bytes: usize = braid_log::limits::CACHE_BYTES, 0..=4_294_967_295;
     }

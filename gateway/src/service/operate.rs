@@ -45,7 +45,7 @@ impl Service {
         let unsynced = self.take_unsynced();
         tokio::spawn(async move {
             let result = operation.await;
-            super::sync::wait(unsynced).await;
+            let result = super::sync::wait(unsynced).await.and(result);
             mailbox.push(Item::Done(Box::new(Event::Completed { ticket, result })));
         });
     }

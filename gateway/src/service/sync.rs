@@ -6,16 +6,21 @@
 use std::sync::Arc;
 
 use braid_broker::{Item, PartitionHandle};
-use braid_types::{PartitionId, PartitionKind, Request};
+use braid_types::{CloseReason, Event, PartitionId, PartitionKind, Refusal, RefusalKind, Request};
 
 use super::operate::Pending;
 use super::{Service, Subscription};
 
 /// Waits until what was sent to these partitions is applied.
-pub(super) async fn wait(partitions: Vec<PartitionHandle>) {
+///
+/// # Errors
+/// One of them is out of service: what was settled there may come again, and no answer may say otherwise.
+pub(super) async fn wait(partitions: Vec<PartitionHandle>) -> Result<(), Refusal> {
+    let mut all_applied = true;
     for partition in partitions {
-        partition.barrier().await;
+        all_applied &= partition.barrier().await;
     }
+    if all_applied { Ok(()) } else { Err(Refusal::new(RefusalKind::Internal, "a group's log is out of service")) }
 }
 
 impl Service {
@@ -57,8 +62,12 @@ impl Service {
         self.pending = Some(Pending::Answer);
         let (mailbox, unsynced) = (Arc::clone(&self.mailbox), self.take_unsynced());
         tokio::spawn(async move {
-            wait(unsynced).await;
-            mailbox.push(Item::Synced);
+            match wait(unsynced).await {
+                Ok(()) => mailbox.push(Item::Synced),
+                Err(refusal) => {
+                    mailbox.request_close(Event::Close { reason: CloseReason::Internal, text: refusal.text });
+                }
+            }
         });
     }
 

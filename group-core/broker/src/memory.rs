@@ -49,6 +49,12 @@ impl MemoryGauge {
         if self.is_disk_full.load(Ordering::Relaxed) { "the disk is full" } else { "limits.memory_bytes_max" }
     }
 
+    /// The disk has no room for messages.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        self.is_disk_full.load(Ordering::Relaxed)
+    }
+
     /// The disk has no room for messages, or has some again.
     pub fn set_disk_full(&self, is_full: bool) {
         if self.is_disk_full.swap(is_full, Ordering::Relaxed) != is_full {

@@ -30,6 +30,7 @@ mod opening;
 mod owner;
 mod proposing;
 mod round;
+mod sizes;
 mod snapshots;
 
 pub(crate) use effects::blank;
@@ -58,7 +59,6 @@ pub(crate) enum Job {
     Barrier { answer: oneshot::Sender<()> },
     CheckLog,
     Snapshot,
-    SnapshotWritten(Box<snapshots::Written>),
 }
 
 /// What a partition tells of a group.
@@ -113,15 +113,13 @@ impl PartitionHandle {
             peer: String::new(),
         }));
         let (started, starting) = oneshot::channel();
-        // No handle, so that the task ends when all handles are gone.
-        let own_inbox = inbox.downgrade();
         tokio::spawn(async move {
             let owner = match log {
                 None => {
                     drop(started.send(Ok(())));
-                    owner::Owner::new(id, owned, own_inbox, None)
+                    owner::Owner::new(id, owned, None)
                 }
-                Some(log) => opening::open(id, owned, own_inbox, &log, started).await,
+                Some(log) => opening::open(id, owned, &log, started).await,
             };
             owner.run(jobs).await;
         });

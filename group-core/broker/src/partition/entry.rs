@@ -14,6 +14,7 @@ use braid_replica::Proposal;
 use braid_types::{ConnectionId, CorruptBytes, LogIndex, Message, MessageId, Timestamp, Wire};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+use super::sizes::{command_bytes, message_bytes};
 use crate::stored;
 use crate::work::Submission;
 
@@ -59,6 +60,9 @@ impl Entry {
     /// Adds a part of the partition's own.
     pub(super) fn push(&mut self, part: Part) {
         self.commands += 1;
+        if let Part::Own(command) | Part::Lost { command, .. } = &part {
+            self.bytes += command_bytes(command);
+        }
         self.parts.push(part);
     }
 
@@ -112,7 +116,7 @@ impl Entry {
 
     /// The chunks of the entry's only message, if it is too large for one piece.
     fn chunks(&self, chunk_bytes: usize) -> Vec<Proposal> {
-        let Some(message) = self.only_message().filter(|message| bytes_of(message) > chunk_bytes) else {
+        let Some(message) = self.only_message().filter(|message| message_bytes(message) > chunk_bytes) else {
             return Vec::new();
         };
         // All but the last part, which goes with the message.
@@ -162,10 +166,4 @@ pub(super) fn chunks_of(message: MessageId) -> impl Iterator<Item = MessageId> {
     let count = u64::from(message.position.saturating_sub(CHUNKED_POSITION));
     let first = message.index.0.saturating_sub(count);
     (first..first + count).map(|index| MessageId { index: LogIndex(index), position: 0 })
-}
-
-/// What a message takes in an entry, in round figures: its key may be there twice.
-pub(super) fn bytes_of(message: &Message) -> usize {
-    const OVERHEAD_BYTES: usize = 96;
-    message.size_bytes() + 2 * message.key.len() + message.reply.len() + OVERHEAD_BYTES
 }

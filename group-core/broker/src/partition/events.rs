@@ -11,21 +11,37 @@ use super::group_sets::GroupSets;
 use super::letters::Letters;
 use super::logged::Waiting;
 use super::owner::Owner;
-use crate::limits::ENTRY_COMMANDS_MAX;
+use super::snapshots::Written;
 
 /// Events that are looked at before results are handed out.
 const EVENTS_PER_ROUND_MAX: usize = 64;
+
+/// What wakes an owner, beside jobs and time. It is taken even while no jobs are: some of it makes room for them.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The log says something.
+    Journal(JournalEvent),
+    /// A snapshot is there, or not.
+    SnapshotWritten(Box<Written>),
+}
 
 impl Owner {
     /// Takes what the log has to say now.
     pub(super) fn catch_up(&mut self) {
         for _ in 0..EVENTS_PER_ROUND_MAX {
             let Some(event) = self.logged.as_mut().and_then(|logged| logged.journal.try_next()) else { break };
-            self.event(event);
+            self.journal_event(event);
         }
     }
 
-    pub(super) fn event(&mut self, event: JournalEvent) {
+    pub(super) fn event(&mut self, event: Event) {
+        match event {
+            Event::Journal(event) => self.journal_event(event),
+            Event::SnapshotWritten(written) => self.snapshot_written(*written),
+        }
+    }
+
+    fn journal_event(&mut self, event: JournalEvent) {
         match event {
             JournalEvent::Committed { index, term, entry } => self.committed(index, term, entry),
             JournalEvent::Leads { term } => self.lead(term),
@@ -41,7 +57,7 @@ impl Owner {
             Committed::Own => {
                 let Some(logged) = &mut self.logged else { return };
                 if let Some(Waiting::Entry(entry)) = logged.waiting.pop_front() {
-                    logged.snapshots.note_applied(entry.log_bytes);
+                    logged.snapshots.note_applied(index, entry.log_bytes);
                     self.apply_entry(entry);
                 }
                 if let Some(logged) = &mut self.logged {
@@ -54,17 +70,18 @@ impl Owner {
     }
 
     fn replay(&mut self, payload: Bytes) {
+        let Some(logged) = &mut self.logged else { return };
         let bytes = payload.len();
         match Decoded::read(payload) {
-            Ok(Some(entry)) => self.apply_decoded(entry),
+            Ok(Some(entry)) => {
+                logged.snapshots.note_applied(self.index, bytes);
+                self.apply_decoded(entry);
+            }
             Ok(None) => {}
             Err(error) => {
                 let why = format!("entry {} cannot be read: {error}", self.index.0);
                 self.stop_serving(&braid_replica::Error::LogDamaged { partition: self.id, why });
             }
-        }
-        if let Some(logged) = &mut self.logged {
-            logged.snapshots.note_applied(bytes);
         }
     }
 
@@ -143,9 +160,6 @@ impl Owner {
     }
 
     fn own(&mut self, command: Command) {
-        self.entry.push(Part::Own(command));
-        if self.entry.commands >= ENTRY_COMMANDS_MAX {
-            self.close_entry();
-        }
+        self.push_own(Part::Own(command));
     }
 }

@@ -3,11 +3,15 @@
 
 use std::sync::Arc;
 
+use braid_machine::Refused;
+
 use super::applying::attaches;
-use super::entry::{Part, bytes_of};
+use super::entry::Part;
 use super::owner::Owner;
+use super::sizes::{command_bytes, message_bytes};
 use crate::Submission;
 use crate::limits::{ENTRY_BYTES_MAX, ENTRY_COMMANDS_MAX};
+use crate::work::Task;
 
 /// What has to be known of a submission before it goes into an entry.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,8 +24,8 @@ impl Measure {
     fn of(submission: &Submission, mut attaching: impl FnMut()) -> Self {
         let mut measure = Self::default();
         for task in &submission.tasks {
-            if let Some(message) = &task.message {
-                measure.bytes += bytes_of(message);
+            measure.bytes += bytes_of(task);
+            if task.message.is_some() {
                 measure.has_messages = true;
             } else if attaches(&task.command) {
                 attaching();
@@ -50,7 +54,7 @@ impl Owner {
 
     fn add(&mut self, submission: Submission, measure: Measure) {
         let Some(submission) = self.hold_back(submission, measure.has_messages) else { return };
-        let fits = self.entry.bytes + measure.bytes <= ENTRY_BYTES_MAX
+        let fits = self.entry.bytes + measure.bytes <= self.entry_bytes_max()
             && self.entry.commands + submission.tasks.len() <= ENTRY_COMMANDS_MAX
             && measure.bytes <= self.chunk_bytes();
         if fits {
@@ -64,17 +68,30 @@ impl Owner {
         self.logged.as_ref().map_or(usize::MAX, |logged| logged.chunk_bytes())
     }
 
+    fn entry_bytes_max(&self) -> usize {
+        self.logged.as_ref().map_or(ENTRY_BYTES_MAX, |logged| logged.entry_bytes_max())
+    }
+
+    /// Puts something of the partition's own into the entry, which ends where it would become too large.
+    pub(super) fn push_own(&mut self, part: Part) {
+        self.entry.push(part);
+        if self.entry.commands >= ENTRY_COMMANDS_MAX || self.entry.bytes >= self.entry_bytes_max() {
+            self.close_entry();
+        }
+    }
+
     /// Puts a submission into entries, cut where one would become too large. A message with chunks is alone in its entry.
     fn divide(&mut self, submission: Submission) {
-        let alone_bytes = self.chunk_bytes().min(ENTRY_BYTES_MAX);
+        let entry_bytes_max = self.entry_bytes_max();
+        let alone_bytes = self.chunk_bytes().min(entry_bytes_max);
         let mut rest = Some(submission);
         while let Some(mut submission) = rest.take() {
             let room = ENTRY_COMMANDS_MAX.saturating_sub(self.entry.commands);
             let (mut count, mut bytes, mut is_alone) = (0, 0, false);
             for task in submission.tasks.iter().take(room) {
-                let size_bytes = task.message.as_deref().map_or(0, bytes_of);
-                let is_large = size_bytes > alone_bytes;
-                let is_full = is_large || self.entry.bytes + bytes + size_bytes > ENTRY_BYTES_MAX;
+                let size_bytes = bytes_of(task);
+                let is_large = task.message.as_deref().is_some_and(|message| message_bytes(message) > alone_bytes);
+                let is_full = is_large || self.entry.bytes + bytes + size_bytes > entry_bytes_max;
                 if is_full && (count > 0 || !self.entry.is_empty()) {
                     break;
                 }
@@ -104,7 +121,7 @@ impl Owner {
     /// back what goes on. A partition that is out of service refuses everything.
     fn hold_back(&mut self, mut submission: Submission, has_messages: bool) -> Option<Submission> {
         if self.is_stopped {
-            self.refuse(submission);
+            self.refuse(submission, Refused::Faulted);
             return None;
         }
         let Some(logged) = self.logged.as_mut().filter(|_| has_messages) else { return Some(submission) };
@@ -121,7 +138,11 @@ impl Owner {
     }
 }
 
-// Parts of the partition's own are small: they are pushed where they are made.
+/// What a task takes in an entry.
+fn bytes_of(task: &Task) -> usize {
+    command_bytes(&task.command) + task.message.as_deref().map_or(0, message_bytes)
+}
+
 impl super::entry::Entry {
     fn push_submitted(&mut self, submission: Submission, bytes: usize) {
         self.commands += submission.tasks.len();

@@ -5,7 +5,7 @@
 
 use braid_machine::{GroupSetId, Partition};
 use braid_types::GroupId;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::limits::GROUP_SETS_MAX;
 
@@ -16,6 +16,10 @@ pub(super) struct GroupSets {
     contents: HashMap<GroupSetId, Box<[GroupId]>>,
     next: u32,
 }
+
+/// The names that one entry uses.
+#[derive(Debug, Default)]
+pub(super) struct Names(HashSet<GroupSetId>);
 
 impl GroupSets {
     /// What the machine knows after a start.
@@ -30,15 +34,20 @@ impl GroupSets {
         sets
     }
 
-    /// The name of a set, and whether it has to be defined first.
-    pub(super) fn name(&mut self, groups: &[GroupId]) -> (GroupSetId, bool) {
+    /// The name of a set in an entry, and whether it has to be defined before the entry; `None`: all names are in use in
+    /// this entry, where none may stand for two sets.
+    pub(super) fn name(&mut self, groups: &[GroupId], in_use: &mut Names) -> Option<(GroupSetId, bool)> {
         if let Some(set) = self.names.get(groups) {
-            return (*set, false);
+            in_use.0.insert(*set);
+            return Some((*set, false));
         }
         let set = GroupSetId(self.next % GROUP_SETS_MAX);
+        if !in_use.0.insert(set) {
+            return None;
+        }
         self.next = self.next.wrapping_add(1);
         self.put(set, groups.into());
-        (set, true)
+        Some((set, true))
     }
 
     fn put(&mut self, set: GroupSetId, groups: Box<[GroupId]>) {
@@ -57,15 +66,33 @@ mod tests {
     fn a_set_keeps_its_name_until_it_is_the_oldest_of_too_many() {
         let mut sets = GroupSets::default();
         let groups = |number: u32| [GroupId(number.into()), GroupId(1_000)];
-        let (first, is_new) = sets.name(&groups(0));
+        let mut name = |number| sets.name(&groups(number), &mut Names::default()).unwrap();
+        let (first, is_new) = name(0);
         assert!(is_new);
-        assert_eq!(sets.name(&groups(0)), (first, false));
+        assert_eq!(name(0), (first, false));
         for number in 1..GROUP_SETS_MAX {
-            assert!(sets.name(&groups(number)).1);
+            assert!(name(number).1);
         }
-        assert_eq!(sets.name(&groups(0)), (first, false));
-        assert_eq!(sets.name(&groups(GROUP_SETS_MAX)), (first, true), "its name goes to the next");
-        assert!(sets.name(&groups(0)).1);
+        assert_eq!(name(0), (first, false));
+        assert_eq!(name(GROUP_SETS_MAX), (first, true), "its name goes to the next");
+        assert!(name(0).1);
         assert_eq!(sets.names.len(), sets.contents.len());
+    }
+
+    #[test]
+    fn a_name_that_an_entry_uses_stands_for_nothing_else_there() {
+        let mut sets = GroupSets::default();
+        let groups = |number: u32| [GroupId(number.into()), GroupId(1_000)];
+        let mut in_use = Names::default();
+        for number in 0..GROUP_SETS_MAX {
+            assert!(sets.name(&groups(number), &mut in_use).is_some());
+        }
+        assert_eq!(sets.name(&groups(GROUP_SETS_MAX), &mut in_use), None);
+        assert!(sets.name(&groups(5), &mut in_use).is_some_and(|(_, is_new)| !is_new));
+        // The next one to give its name away is known from before.
+        let mut in_use = Names::default();
+        assert!(sets.name(&groups(0), &mut in_use).is_some_and(|(_, is_new)| !is_new));
+        assert_eq!(sets.name(&groups(GROUP_SETS_MAX), &mut in_use), None);
+        assert!(sets.name(&groups(GROUP_SETS_MAX), &mut Names::default()).is_some_and(|(_, is_new)| is_new));
     }
 }

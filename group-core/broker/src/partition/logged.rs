@@ -9,16 +9,19 @@ use std::time::{Duration, Instant};
 
 use braid_log::{Space, Wal};
 use braid_machine::GroupConfig;
-use braid_replica::{EntryClock, Error, Journal, JournalEvent, Proposal};
+use braid_replica::{EntryClock, Error, Journal, Proposal};
 use braid_types::{GroupId, PartitionId, Timestamp};
 use tokio::sync::oneshot;
 
 use super::Inspected;
 use super::entry::Entry;
+use super::events::Event;
 use super::group_sets::GroupSets;
 use super::snapshots::Snapshots;
 use crate::Submission;
-use crate::limits::{CHUNK_BYTES, ENTRIES_IN_FLIGHT_MAX, PROPOSE_RETRY_MS, SPACE_CHECK_MS};
+use crate::limits::{
+    CHUNK_BYTES, ENTRIES_IN_FLIGHT_MAX, ENTRY_BYTES_MAX, PROPOSE_RETRY_MS, SNAPSHOT_RECLAIMS_FULL_BYTES, SPACE_CHECK_MS,
+};
 
 /// What is done when an entry was applied, and what waits for those before it.
 #[derive(Debug)]
@@ -69,7 +72,11 @@ pub(super) struct Logged {
     outgoing: VecDeque<Proposal>,
     clock: EntryClock,
     pub(super) chunk_bytes: usize,
+    /// Bytes of the largest entry that the log takes.
+    record_bytes_max: usize,
     retry_at: Option<Instant>,
+    /// An entry found the disk full, and the reserve too.
+    pub(super) waits_for_room: bool,
     /// Tells that the partition serves, or why it does not.
     pub(super) started: Option<oneshot::Sender<Result<(), Error>>>,
 }
@@ -89,7 +96,9 @@ impl Logged {
             outgoing: VecDeque::new(),
             clock: EntryClock::new(Timestamp(0)),
             chunk_bytes: CHUNK_BYTES.min(record_bytes_max / 2),
+            record_bytes_max: record_bytes_max.min(braid_replica::limits::ENTRY_BYTES_MAX),
             retry_at: None,
+            waits_for_room: false,
             started: None,
         }
     }
@@ -114,8 +123,31 @@ impl Logged {
         self.chunk_bytes
     }
 
-    pub(super) async fn next(&mut self) -> JournalEvent {
-        self.journal.next().await
+    /// Bytes that an entry gathers. What one command alone has beyond that must fit too.
+    pub(super) fn entry_bytes_max(&self) -> usize {
+        ENTRY_BYTES_MAX.min(self.record_bytes_max / 2)
+    }
+
+    /// Bytes of the log that a snapshot would free, from which on one is made while the disk is full.
+    pub(super) fn full_disk_reclaims_bytes(&self) -> u64 {
+        SNAPSHOT_RECLAIMS_FULL_BYTES.min(self.record_bytes_max as u64)
+    }
+
+    /// Whether the log can take an entry; else it would wait for ever.
+    pub(super) fn fits(&self, proposal: &Proposal) -> bool {
+        const ENTRY_OVERHEAD_BYTES: usize = 256;
+        const BODY_OVERHEAD_BYTES: usize = 32;
+        let bodies: usize = proposal.bodies.iter().map(|body| body.size_bytes() + BODY_OVERHEAD_BYTES).sum();
+        proposal.payload.len() + bodies + ENTRY_OVERHEAD_BYTES <= self.record_bytes_max
+    }
+
+    /// Cancel safe.
+    pub(super) async fn next(&mut self) -> Event {
+        tokio::select! {
+            biased;
+            event = self.journal.next() => Event::Journal(event),
+            written = self.snapshots.written() => Event::SnapshotWritten(written),
+        }
     }
 
     pub(super) fn retry_at(&self) -> Option<Instant> {
@@ -144,13 +176,17 @@ impl Logged {
     /// Gives the journal what it can take. What stops it comes as an event.
     pub(super) fn pump(&mut self) {
         self.retry_at = None;
+        if !self.purge() {
+            self.retry_at = Some(Instant::now() + Duration::from_millis(SPACE_CHECK_MS));
+        }
         while self.journal.pending() < ENTRIES_IN_FLIGHT_MAX
             && let Some(mut proposal) = self.outgoing.pop_front()
         {
             match self.journal.offer(&mut proposal) {
-                Ok(_) => {}
+                Ok(_) => self.waits_for_room = false,
                 Err(error @ (Error::Busy | Error::DiskFull)) => {
                     self.outgoing.push_front(proposal);
+                    self.waits_for_room = error == Error::DiskFull;
                     let pause_ms = if error == Error::Busy { PROPOSE_RETRY_MS } else { SPACE_CHECK_MS };
                     self.retry_at = Some(Instant::now() + Duration::from_millis(pause_ms));
                     return;
@@ -165,6 +201,21 @@ impl Logged {
         if !self.held.is_empty() {
             self.retry_at = Some(Instant::now() + Duration::from_millis(SPACE_CHECK_MS));
         }
+    }
+
+    /// The log up to a snapshot that is there may go; tried again when there is no room to say so. Whether that is done.
+    pub(super) fn purge(&mut self) -> bool {
+        let Some((index, term)) = self.snapshots.purge_due else { return true };
+        let is_done = match self.journal.purge(index, term) {
+            Err(Error::Busy | Error::DiskFull) => return false,
+            Err(error) => {
+                tracing::warn!(partition = self.partition.0, %error, "the log could not be purged");
+                true
+            }
+            Ok(()) => true,
+        };
+        self.snapshots.purge_due = None;
+        is_done
     }
 
     /// There is room on the disk for messages.

@@ -4,13 +4,14 @@ use braid_log::Wal;
 use braid_machine::Partition;
 use braid_replica::{Error, Journal};
 use braid_types::{CorruptBytes, GroupId, LogIndex, PartitionId, PartitionKind, Term};
-use tokio::sync::{mpsc, oneshot};
+use bytes::Buf;
+use tokio::sync::oneshot;
 
+use super::Owned;
 use super::entry::chunks_of;
 use super::logged::Logged;
 use super::owner::Owner;
 use super::snapshots::HEAD;
-use super::{Job, Owned};
 
 /// The log of a node, for its partitions.
 #[derive(Clone, Debug)]
@@ -24,7 +25,6 @@ pub(crate) struct NodeLog {
 pub(super) async fn open(
     id: PartitionId,
     owned: Owned,
-    inbox: mpsc::WeakUnboundedSender<Job>,
     log: &NodeLog,
     started: oneshot::Sender<Result<(), Error>>,
 ) -> Owner {
@@ -32,7 +32,7 @@ pub(super) async fn open(
         Ok((mut logged, restored)) => {
             logged.started = Some(started);
             logged.snapshots.needs_all = restored.is_none();
-            let mut owner = Owner::new(id, owned, inbox, Some(logged));
+            let mut owner = Owner::new(id, owned, Some(logged));
             if let Some((machine, index, term)) = restored {
                 owner.machine = machine;
                 owner.index = index;
@@ -44,7 +44,7 @@ pub(super) async fn open(
             tracing::error!(partition = id.0, %error, "a partition is out of service");
             owned.counters.partitions_out_of_service.add(1);
             drop(started.send(Err(error)));
-            Owner { is_stopped: true, ..Owner::new(id, owned, inbox, None) }
+            Owner { is_stopped: true, ..Owner::new(id, owned, None) }
         }
     }
 }
@@ -76,12 +76,14 @@ fn restore(wal: &Wal, id: PartitionId) -> Result<Option<Restored>, String> {
     };
     let corrupt = |error: CorruptBytes| error.to_string();
     let mut head = read(HEAD).map_err(corrupt)?;
+    let known_upto = head.try_get_u64_le().map_err(|_| String::from("the head of a snapshot is too short"))?;
     let groups = reader.keys().filter(|key| *key != HEAD).map(|key| read(key).map(|bytes| (GroupId(key), bytes)));
     let mut machine = Partition::restore_parts(&mut head, groups).map_err(corrupt)?;
     // They are in the snapshot as they are.
     machine.take_changed();
     let live = machine.live_messages().flat_map(|message| chunks_of(message).chain(std::iter::once(message)));
     let meta = reader.meta();
-    wal.retain(id, meta.last, live).map_err(|error| error.to_string())?;
+    // What comes after it may be pieces of a message that the machine does not know yet.
+    wal.retain(id, LogIndex(known_upto), live).map_err(|error| error.to_string())?;
     Ok(Some((machine, meta.last, meta.term)))
 }

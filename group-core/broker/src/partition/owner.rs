@@ -6,12 +6,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use braid_machine::{Command, Effect, Partition};
+use braid_machine::{Command, Effect, Partition, Refused};
 use braid_types::{LogIndex, MessageId, PartitionId, Term};
 use tokio::sync::mpsc;
 
 use super::attached::Attached;
 use super::entry::{Entry, Part};
+use super::events::Event;
 use super::letters::Letters;
 use super::logged::{Logged, Waiting};
 use super::round::Round;
@@ -28,8 +29,6 @@ pub(super) struct Owner {
     pub(super) attached: Attached,
     pub(super) letters: Letters,
     pub(super) owned: Owned,
-    /// For what runs beside it. No handle: the task ends when all handles are gone.
-    pub(super) inbox: mpsc::WeakUnboundedSender<Job>,
     /// `None`: nothing is kept, an entry counts as soon as it is made.
     pub(super) logged: Option<Box<Logged>>,
     /// Out of service: nothing is taken.
@@ -60,12 +59,7 @@ pub(super) struct Tally {
 }
 
 impl Owner {
-    pub(super) fn new(
-        id: PartitionId,
-        owned: Owned,
-        inbox: mpsc::WeakUnboundedSender<Job>,
-        logged: Option<Box<Logged>>,
-    ) -> Self {
+    pub(super) fn new(id: PartitionId, owned: Owned, logged: Option<Box<Logged>>) -> Self {
         Self {
             id,
             machine: Partition::default(),
@@ -73,7 +67,6 @@ impl Owner {
             attached: Attached::default(),
             letters: Letters::default(),
             owned,
-            inbox,
             logged,
             is_stopped: false,
             index: LogIndex(0),
@@ -126,7 +119,7 @@ impl Owner {
                 Job::ConnectionClosed { connection, kept } => {
                     let kept = kept.into_iter().collect();
                     let command = Command::ConnectionLost { node: self.owned.node, connection, kept };
-                    self.entry.push(Part::Lost { connection, command });
+                    self.push_own(Part::Lost { connection, command });
                 }
                 Job::Reconcile { wanted, upto, answer } => {
                     self.close_entry();
@@ -142,7 +135,6 @@ impl Owner {
                 }
                 Job::CheckLog => self.check_log(),
                 Job::Snapshot => self.begin_snapshot(),
-                Job::SnapshotWritten(written) => self.snapshot_written(*written),
             }
         }
         self.close_entry();
@@ -155,7 +147,7 @@ impl Owner {
         }
         if self.is_stopped {
             let entry = std::mem::replace(&mut self.entry, Entry::new());
-            return self.refuse_entry(entry);
+            return self.refuse_entry(entry, Refused::Faulted);
         }
         let mut entry = std::mem::replace(&mut self.entry, Entry::new());
         if self.logged.is_some() {
@@ -204,7 +196,7 @@ impl Owner {
 }
 
 /// The next event of the log; never, without one.
-async fn next_event(logged: Option<&mut Box<Logged>>) -> braid_replica::JournalEvent {
+async fn next_event(logged: Option<&mut Box<Logged>>) -> Event {
     match logged {
         Some(logged) => logged.next().await,
         None => std::future::pending().await,

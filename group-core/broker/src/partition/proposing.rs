@@ -4,10 +4,14 @@ use braid_machine::{Command, GroupSetId, Groups, Refused};
 use braid_types::GroupId;
 
 use super::entry::{Entry, Part};
+use super::group_sets::Names;
 use super::logged::{Logged, Waiting};
 use super::owner::Owner;
 use crate::Submission;
 use crate::limits::GROUP_SET_MIN;
+
+/// A group in the definition of a set, with room.
+const SET_GROUP_BYTES: usize = 12;
 
 impl Owner {
     /// Sends an entry to the log.
@@ -15,6 +19,8 @@ impl Owner {
         let Some(logged) = &mut self.logged else { return };
         let (wall, now) = (self.owned.clock.now(), logged.now());
         let mut defined = Entry::new();
+        let mut names = Names::default();
+        let set_groups_max = logged.entry_bytes_max() / SET_GROUP_BYTES;
         let sets = &mut logged.sets;
         let encoded = entry.encode(now, logged.chunk_bytes, |command| {
             let (Command::Enqueue { groups, message } | Command::EnqueueOnce { groups, message, .. }) = command else {
@@ -24,9 +30,9 @@ impl Owner {
                 message.expires_at = Some(Logged::of_wall(time, wall, now));
             }
             if let Groups::These(these) = &*groups
-                && these.len() >= GROUP_SET_MIN
+                && (GROUP_SET_MIN..=set_groups_max).contains(&these.len())
+                && let Some((set, is_new)) = sets.name(these, &mut names)
             {
-                let (set, is_new) = sets.name(these);
                 if is_new {
                     defined.push(define(set, these));
                 }
@@ -36,6 +42,11 @@ impl Owner {
         if !defined.is_empty() {
             let encoded = defined.encode(now, logged.chunk_bytes, |_| {});
             logged.submit(defined, encoded);
+        }
+        let may_be_too_large = entry.bytes > logged.entry_bytes_max();
+        if may_be_too_large && !encoded.iter().all(|proposal| logged.fits(proposal)) {
+            tracing::warn!(partition = self.id.0, bytes = entry.bytes, "a command is too large for the log");
+            return self.refuse_entry(entry, Refused::LimitReached);
         }
         logged.submit(entry, encoded);
     }
@@ -67,15 +78,19 @@ impl Owner {
         self.owned.counters.partitions_out_of_service.add(1);
         let started = logged.started.take();
         let (waiting, held) = logged.give_up();
+        if !held.is_empty() {
+            // Other partitions that have no room say so again.
+            self.owned.memory.set_disk_full(false);
+        }
         for waiting in waiting {
             match waiting {
-                Waiting::Entry(entry) => self.refuse_entry(entry),
+                Waiting::Entry(entry) => self.refuse_entry(entry, Refused::Faulted),
                 Waiting::Chunk => {}
                 other => self.ask(other),
             }
         }
         for submission in held {
-            self.refuse(submission);
+            self.refuse(submission, Refused::Faulted);
         }
         self.cancel_all();
         if let Some(started) = started
@@ -85,21 +100,21 @@ impl Owner {
         }
     }
 
-    pub(super) fn refuse_entry(&mut self, entry: Entry) {
+    pub(super) fn refuse_entry(&mut self, entry: Entry, why: Refused) {
         for part in entry.parts {
             match part {
-                Part::Submitted(submission) => self.refuse(submission),
+                Part::Submitted(submission) => self.refuse(submission, why),
                 Part::Own(_) => {}
                 Part::Lost { connection, .. } => self.attached.remove(connection),
             }
         }
     }
 
-    pub(super) fn refuse(&mut self, submission: Submission) {
+    pub(super) fn refuse(&mut self, submission: Submission, why: Refused) {
         let Submission { from, tasks, in_flight_bytes } = submission;
         for task in tasks {
             let group = super::applying::command_group(&task.command);
-            self.answer(&from, task.answer, group, braid_machine::Reply::Refused(Refused::Faulted));
+            self.answer(&from, task.answer, group, braid_machine::Reply::Refused(why));
         }
         self.release(from, in_flight_bytes);
     }

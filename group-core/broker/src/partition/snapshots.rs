@@ -4,18 +4,19 @@
 use braid_log::{Capture, SnapshotMeta, Wal};
 use braid_replica::{Error, SnapshotRequest};
 use braid_types::{GroupId, LogIndex, Term};
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use hashbrown::HashSet;
+use tokio::sync::mpsc;
 
-use super::Job;
 use super::owner::Owner;
 use crate::limits::SNAPSHOT_RECLAIMS_BYTES;
 
-/// The part of a snapshot that is no group.
+/// The part of a snapshot that is no group: the last entry whose bodies are known (8 bytes, little-endian), and what the
+/// machine has beside groups.
 pub(super) const HEAD: u64 = 0;
 
 /// What is known of snapshots.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Snapshots {
     /// Bytes of the log that one would free.
     reclaims_bytes: u64,
@@ -25,17 +26,44 @@ pub(super) struct Snapshots {
     pub(super) is_under_way: bool,
     /// The last one failed, or there was none: what it was to have is not known to be on disk.
     pub(super) needs_all: bool,
+    /// The last entry of commands that was applied: bodies up to here are those of messages that the machine knows, or of
+    /// nobody. Those after it may be pieces of a message that it does not know yet.
+    pub(super) known_upto: LogIndex,
+    /// The log up to here is to go.
+    pub(super) purge_due: Option<(LogIndex, Term)>,
+    /// Holds one at most, and is read while the disk is full too: what it says makes room.
+    written: mpsc::UnboundedReceiver<Box<Written>>,
+    writers: mpsc::UnboundedSender<Box<Written>>,
+}
+
+impl Default for Snapshots {
+    fn default() -> Self {
+        let (writers, written) = mpsc::unbounded_channel();
+        let (reclaims_bytes, size_bytes, is_under_way, needs_all, purge_due) = (0, 0, false, false, None);
+        let known_upto = LogIndex(0);
+        Self { reclaims_bytes, size_bytes, is_under_way, needs_all, known_upto, purge_due, written, writers }
+    }
 }
 
 impl Snapshots {
+    /// The next one that was written, or not. Cancel safe.
+    pub(super) async fn written(&mut self) -> Box<Written> {
+        match self.written.recv().await {
+            Some(written) => written,
+            // It is never closed: one that writes is here.
+            None => std::future::pending().await,
+        }
+    }
+
     /// Bodies of so many bytes are not needed any more.
     pub(super) fn note_forgotten(&mut self, bytes: u64) {
         self.reclaims_bytes += bytes;
     }
 
-    /// An entry of so many bytes is applied.
-    pub(super) fn note_applied(&mut self, bytes: usize) {
+    /// The entry `index` of so many bytes is applied.
+    pub(super) fn note_applied(&mut self, index: LogIndex, bytes: usize) {
         self.reclaims_bytes += bytes as u64;
+        self.known_upto = index;
     }
 }
 
@@ -56,7 +84,11 @@ impl Owner {
     pub(super) fn consider_snapshot(&mut self) {
         let Some(logged) = &mut self.logged else { return };
         let snapshots = &logged.snapshots;
-        let is_worth_it = snapshots.reclaims_bytes >= SNAPSHOT_RECLAIMS_BYTES.max(snapshots.size_bytes * 2);
+        let is_worth_it = if self.owned.memory.is_disk_full() || logged.waits_for_room {
+            snapshots.reclaims_bytes >= logged.full_disk_reclaims_bytes().max(snapshots.size_bytes)
+        } else {
+            snapshots.reclaims_bytes >= SNAPSHOT_RECLAIMS_BYTES.max(snapshots.size_bytes * 2)
+        };
         if logged.leads && is_worth_it && !snapshots.is_under_way {
             self.begin_snapshot();
         }
@@ -91,6 +123,7 @@ impl Owner {
         let changed: HashSet<GroupId> = self.machine.take_changed().into_iter().collect();
         let needs_all = std::mem::take(&mut logged.snapshots.needs_all);
         let mut head = BytesMut::new();
+        head.put_u64_le(logged.snapshots.known_upto.0);
         self.machine.put_head(&mut head);
         let mut parts: Parts = vec![(HEAD, Some(head.freeze()))];
         let mut part = BytesMut::new();
@@ -102,12 +135,10 @@ impl Owner {
                 parts.push((group.0, None));
             }
         }
-        let inbox = self.inbox.clone();
+        let writers = logged.snapshots.writers.clone();
         tokio::task::spawn_blocking(move || {
             let result = write(&wal, capture, meta, &parts);
-            if let Some(inbox) = inbox.upgrade()
-                && inbox.send(Job::SnapshotWritten(Box::new(Written { index, term, result, request }))).is_err()
-            {
+            if writers.send(Box::new(Written { index, term, result, request })).is_err() {
                 tracing::debug!("the partition has stopped");
             }
         });
@@ -126,9 +157,8 @@ impl Owner {
                 if let Some(request) = request {
                     request.done(Ok(()));
                 }
-                if let Err(error) = logged.journal.purge(index, term) {
-                    tracing::warn!(partition, %error, "the log could not be purged");
-                }
+                logged.snapshots.purge_due = Some((index, term));
+                logged.pump();
             }
             Err(error) => {
                 logged.snapshots.needs_all = true;

@@ -94,3 +94,33 @@ async fn a_partition_that_is_idle_when_the_log_fails_refuses_what_comes_next() {
     drop(node);
     assert!(Node::start(&disk).await.is_err(), "the machine is still down");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn members_of_an_idle_partition_hear_of_it_when_the_log_is_looked_at() {
+    let disk = SimulatedDisk::new();
+    let node = Node::start(&disk).await.unwrap();
+    let consumers = BOTH.map(|kind| Client::new(7, &node.partition(kind)));
+    for consumer in &consumers {
+        create(&consumer.partition, GROUP, braid_machine::GroupConfig::default()).await;
+        consumer.submit(vec![consumer.attach(GROUP, 1, UNLIMITED, RELEASED)]);
+        quiet(&consumer.partition).await;
+        assert_eq!(consumer.take().len(), 1);
+    }
+    assert!(node.broker.check_log());
+    disk.go_down_at(disk.operations());
+    create_in_vain(&node).await;
+    assert_eq!(cancelled(&consumers[1].take()), 0);
+    assert!(!node.broker.check_log());
+    for consumer in &consumers {
+        quiet(&consumer.partition).await;
+    }
+    assert_eq!(cancelled(&consumers[1].take()), 1);
+    assert_eq!(node.out_of_service(), 2);
+}
+
+/// Has the log of the first kind's partition find that the disk is gone.
+async fn create_in_vain(node: &Node) {
+    let command = braid_machine::Command::CreateGroup { group: GroupId(2), config: Box::default() };
+    let reply = within(node.partition(BOTH[0]).request(command)).await;
+    assert_eq!(reply, Some(Reply::Refused(Refused::Faulted)));
+}

@@ -19,8 +19,9 @@ async fn a_failed_sync_stops_the_journal() {
         let mut owner = Owner::lead(&node, kind).await;
         owner.propose("kept").unwrap();
         owner.settle().await;
+        // So many that the log's own thread, which works beside it, cannot have passed them all by.
         let next = disk.operations();
-        (next..next + 4).for_each(|operation| disk.fail_at(operation, Fault::Error));
+        (next..next + 10_000).for_each(|operation| disk.fail_at(operation, Fault::Error));
         // Whichever it hits, the entry's or one of the log's own.
         let proposed = owner.propose("lost").map_or(0, |_| 1);
         owner.step_until(|owner| owner.stopped.is_some()).await;

@@ -40,7 +40,7 @@ async fn after_a_failed_sync_nothing_is_confirmed_and_a_restart_has_what_was() {
             player.ledger.attach(GROUP);
         }
         let now = disk.operations();
-        (now..now + 6).for_each(|operation| disk.fail_at(operation, Fault::Error));
+        (now..now + 10_000).for_each(|operation| disk.fail_at(operation, Fault::Error));
         let publisher = Client::new(2, &node.partition(first));
         for number in 10..13 {
             let ticket = Ticket(number);

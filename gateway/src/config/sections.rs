@@ -132,8 +132,8 @@ section! {
     Storage {
         /// Bytes of one file of the log. Five are made ahead; a message has to fit in an eighth of one, or is cut up.
         segment_bytes: u32 = braid_log::limits::SEGMENT_BYTES, 16_777_216..=1_073_741_824;
-        /// Bytes of recent entries that are kept in memory.
-        cache_bytes: usize = braid_log::limits::CACHE_BYTES, 0..=4_294_967_295;
+        /// Bytes of recent entries that are kept in memory, so that consumers that are a little behind read no disk.
+        cache_bytes: usize = 64 * 1024 * 1024, 0..=4_294_967_295;
     }
 }
 

@@ -1,7 +1,8 @@
 //! The messages that a partition's groups refer to, as far as they are in memory, by entry and position.
 //!
-//! In a partition without a log all of them are, until they are forgotten. In one with a log only those that came last
-//! and were not handed out yet, and some that were read ahead: bounded by number and bytes, the rest is read again.
+//! In a partition without a log all of them are, until they are forgotten. In one with a log only those that were not
+//! handed out when they came, as far as there is room, and some that were read ahead; the rest is read again. What is kept
+//! is what came first, because it goes out first; it gives way when it has waited for long.
 //!
 //! Invariant: an entry goes when its last message is forgotten; the machine tells exactly once per message.
 
@@ -12,11 +13,13 @@ use braid_types::{LogIndex, Message, MessageId};
 use bytes::{Bytes, BytesMut};
 use hashbrown::HashMap;
 
-use crate::limits::{BODY_COMPACTED_BYTES_MAX, RECENT_BYTES_MAX, RECENT_MESSAGES_MAX};
+use crate::limits::{BODY_COMPACTED_BYTES_MAX, READ_BUFFER_BYTES, RECENT_BYTES_MAX, RECENT_ENTRIES_MAX};
 
 #[derive(Debug, Default)]
 struct Entry {
     live: usize,
+    /// What it counts for in [`Recent`].
+    cost_bytes: usize,
     /// By position, ascending.
     slots: Vec<(u32, Option<Arc<Message>>)>,
 }
@@ -28,16 +31,17 @@ pub(crate) struct Bodies {
     open: Entry,
     open_index: LogIndex,
     delivered: Vec<bool>,
-    /// The log has them too; in the order of their entries, with the number and bytes that are here.
+    /// The log has them too.
     recent: Option<Recent>,
 }
 
 /// What is kept although the log has it.
 #[derive(Debug, Default)]
 struct Recent {
+    /// Entries in their order; some may be gone already.
     order: VecDeque<LogIndex>,
-    messages: usize,
-    bytes: usize,
+    /// Bytes that those in memory keep from being given back.
+    cost_bytes: usize,
     /// Read before they were asked for.
     ahead: HashMap<MessageId, Arc<Message>>,
 }
@@ -89,16 +93,13 @@ impl Bodies {
             return 0;
         };
         let taken = entry.take(id.position);
-        let is_empty = entry.live == 0;
-        if is_empty {
-            self.entries.remove(&id.index);
+        if entry.live == 0
+            && let Some(entry) = self.entries.remove(&id.index)
+            && let Some(recent) = &mut self.recent
+        {
+            recent.cost_bytes -= entry.cost_bytes;
         }
-        let Some(message) = taken else { return 0 };
-        if let Some(recent) = &mut self.recent {
-            recent.messages = recent.messages.saturating_sub(1);
-            recent.bytes = recent.bytes.saturating_sub(message.size_bytes());
-        }
-        message.size_bytes()
+        taken.map_or(0, |message| message.size_bytes())
     }
 
     /// Keeps a message that was read before it was asked for.
@@ -126,11 +127,11 @@ impl Bodies {
         self.entries.get(&id.index).is_some_and(|entry| entry.find(id.position).is_some()) || is_ahead()
     }
 
-    /// Ends the open entry. What nobody was given yet stays for longer: without a log, small ones leave the read buffer
-    /// that they are slices of.
-    pub(crate) fn close(&mut self) {
+    /// Ends the open entry, which so many submissions brought. What nobody was given yet stays for longer: without a log,
+    /// small ones leave the read buffer that they are slices of.
+    pub(crate) fn close(&mut self, submissions: usize) {
         if self.recent.is_some() {
-            self.keep_recent();
+            self.keep_recent(submissions);
         } else if self.open.live > 0 {
             for ((_, slot), delivered) in self.open.slots.iter_mut().zip(&self.delivered) {
                 if let Some(message) = slot
@@ -150,8 +151,17 @@ impl Bodies {
     }
 
     /// What was handed out is read again should it come back; the others are likely to go out soon.
-    fn keep_recent(&mut self) {
+    fn keep_recent(&mut self, submissions: usize) {
         let Some(recent) = &mut self.recent else { return };
+        while let Some(oldest) = recent.order.front()
+            && oldest.0 + RECENT_ENTRIES_MAX < self.open_index.0
+        {
+            recent.cost_bytes -= self.entries.remove(oldest).map_or(0, |entry| entry.cost_bytes);
+            recent.order.pop_front();
+        }
+        if recent.cost_bytes >= RECENT_BYTES_MAX {
+            return;
+        }
         let mut bytes = 0;
         let waiting = self.open.slots.drain(..).zip(&self.delivered).filter_map(|((position, slot), delivered)| {
             let message = slot.filter(|_| !delivered)?;
@@ -162,26 +172,14 @@ impl Bodies {
         if slots.is_empty() {
             return;
         }
-        recent.messages += slots.len();
-        recent.bytes += bytes;
-        recent.order.push_back(self.open_index);
-        self.entries.insert(self.open_index, Entry { live: slots.len(), slots });
-        while (recent.messages > RECENT_MESSAGES_MAX || recent.bytes > RECENT_BYTES_MAX || recent.is_sparse())
-            && let Some(oldest) = recent.order.pop_front()
-        {
-            let slots = self.entries.remove(&oldest).map(|entry| entry.slots).unwrap_or_default();
-            for message in slots.into_iter().filter_map(|(_, slot)| slot) {
-                recent.messages = recent.messages.saturating_sub(1);
-                recent.bytes = recent.bytes.saturating_sub(message.size_bytes());
-            }
+        // They are slices of the read buffers that they came in, and keep those whole.
+        let cost_bytes = bytes.max(submissions * READ_BUFFER_BYTES);
+        if cost_bytes > RECENT_BYTES_MAX / 4 {
+            return;
         }
-    }
-}
-
-impl Recent {
-    /// More entries are listed than there can be messages: most of them are gone.
-    fn is_sparse(&self) -> bool {
-        self.order.len() > RECENT_MESSAGES_MAX
+        recent.cost_bytes += cost_bytes;
+        recent.order.push_back(self.open_index);
+        self.entries.insert(self.open_index, Entry { live: slots.len(), cost_bytes, slots });
     }
 }
 
@@ -243,7 +241,7 @@ mod tests {
         bodies.insert(3, message(b"three"));
         assert_eq!(bodies.get(id(5, 3)), Some(message(b"three")));
         assert_eq!(bodies.get(id(5, 2)), None);
-        bodies.close();
+        bodies.close(1);
         assert_eq!(bodies.get(id(5, 1)), Some(message(b"one")), "a compacted message is equal to what came");
         assert_eq!(bodies.forget(id(5, 1)), 3);
         assert_eq!(bodies.forget(id(5, 1)), 0);
@@ -253,25 +251,30 @@ mod tests {
     }
 
     #[test]
-    fn with_a_log_only_what_came_last_and_waits_is_in_memory() {
+    fn with_a_log_what_came_first_and_waits_is_in_memory_as_far_as_there_is_room() {
         let mut bodies = Bodies::logged();
-        for index in 1..=RECENT_MESSAGES_MAX as u64 + 10 {
+        let fits = (RECENT_BYTES_MAX / READ_BUFFER_BYTES) as u64;
+        let enter = |bodies: &mut Bodies, index| {
             bodies.open(LogIndex(index));
             bodies.insert(0, message(b"waits"));
             bodies.insert(1, message(b"handed out"));
             assert!(bodies.get(id(index, 1)).is_some());
-            bodies.close();
+            bodies.close(1);
+        };
+        for index in 1..=fits + 10 {
+            enter(&mut bodies, index);
         }
-        assert_eq!(bodies.get(id(1, 0)), None, "too long ago");
-        assert_eq!(bodies.get(id(20, 1)), None, "handed out already");
-        assert_eq!(bodies.get(id(20, 0)), Some(message(b"waits")));
-        assert_eq!(bodies.entries.len(), RECENT_MESSAGES_MAX);
-        for index in 1..=RECENT_MESSAGES_MAX as u64 + 10 {
-            bodies.forget(id(index, 0));
-        }
+        assert_eq!(bodies.get(id(1, 1)), None, "handed out already");
+        assert_eq!(bodies.get(id(1, 0)), Some(message(b"waits")));
+        assert_eq!(bodies.get(id(fits + 1, 0)), None, "no room");
+        bodies.forget(id(1, 0));
+        enter(&mut bodies, fits + 11);
+        assert_eq!(bodies.get(id(fits + 11, 0)), Some(message(b"waits")), "there is room again");
+        enter(&mut bodies, fits + 12 + RECENT_ENTRIES_MAX);
+        assert_eq!(bodies.get(id(2, 0)), None, "it has waited for long");
+        bodies.forget(id(fits + 12 + RECENT_ENTRIES_MAX, 0));
         assert!(bodies.entries.is_empty());
-        let recent = bodies.recent.as_ref().unwrap();
-        assert_eq!((recent.messages, recent.bytes), (0, 0));
+        assert_eq!(bodies.recent.as_ref().unwrap().cost_bytes, 0);
     }
 
     #[test]

@@ -41,12 +41,15 @@ pub const RETAINED_TOTAL_BYTES_MAX: usize = 1024 * 1024 * 1024;
 /// Bytes of one retained message.
 pub const RETAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Messages that a partition with a log keeps in memory although the log has them, because they came last and wait. They
-/// may be slices of 64 KiB read buffers: 64 MiB in the worst case.
-pub const RECENT_MESSAGES_MAX: usize = 1_024;
+/// Bytes of messages that a partition with a log keeps in memory although the log has them, because they wait and are
+/// likely to go out soon.
+pub const RECENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bytes of those messages.
-pub const RECENT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Entries after which such messages give way to later ones.
+pub const RECENT_ENTRIES_MAX: u64 = 8_192;
+
+/// What one submission of small messages may keep from being given back: the buffer that they were read into.
+pub const READ_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Messages of a group that are read together when one of them is needed and only the log has it.
 pub const READ_AHEAD_MESSAGES: usize = 512;

@@ -18,6 +18,7 @@ impl Owner {
     pub(super) fn apply_entry(&mut self, entry: Entry) {
         let mut stamp = Stamp { index: self.index, position: entry.first_position, term: self.term, time: entry.time };
         self.bodies.open(self.index);
+        let submissions = entry.parts.len();
         for part in entry.parts {
             match part {
                 Part::Submitted(Submission { from, tasks, in_flight_bytes }) => {
@@ -38,7 +39,7 @@ impl Owner {
                 }
             }
         }
-        self.bodies.close();
+        self.bodies.close(submissions);
     }
 
     /// Applies an entry of a former run. Nobody waits for it, and its effects were that run's; only what the log need

@@ -51,8 +51,8 @@ pub const RECENT_ENTRIES_MAX: u64 = 8_192;
 /// What one submission of small messages may keep from being given back: the buffer that they were read into.
 pub const READ_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Messages of a group that are read together when one of them is needed and only the log has it.
-pub const READ_AHEAD_MESSAGES: usize = 512;
+/// Messages of a group that are read ahead when one of them was needed and only the log had it.
+pub const READ_AHEAD_MESSAGES: usize = 2_048;
 
 /// Bytes that such a read is to have at most, as far as sizes are known.
 pub const READ_AHEAD_BYTES: usize = 1024 * 1024;

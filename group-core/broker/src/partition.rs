@@ -15,6 +15,7 @@ use crate::listing::{GroupListing, MemberListing};
 use crate::work::{Answer, Submission, Task};
 use crate::{Clock, ConnectionInfo, Counters, Mailbox, MemoryGauge};
 
+mod ahead;
 mod applying;
 mod attached;
 mod effects;

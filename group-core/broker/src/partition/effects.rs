@@ -110,6 +110,7 @@ impl Owner {
 
     pub(super) async fn end_round(&mut self) {
         self.load_missing().await;
+        self.tend_ahead();
         self.send_letters().await;
         self.forget_in_log();
         self.round.flush();

@@ -1,19 +1,16 @@
-//! Reads messages from the log that are needed and not in memory, with those that are likely to be needed next. The owner
-//! waits for it, nobody else does.
+//! Reads messages from the log that are needed and not in memory. The owner waits for it, nobody else does.
 
 use std::sync::Arc;
 
 use braid_log::Wal;
-use braid_types::{GroupId, Message, MessageId, PartitionId};
+use braid_types::{Message, MessageId, PartitionId};
 use bytes::{Bytes, BytesMut};
-use hashbrown::HashSet;
 
 use super::PartitionNote;
 use super::entry::chunks_of;
 use super::letters::DeadLetter;
 use super::owner::Owner;
 use super::round::Missing;
-use crate::limits::{READ_AHEAD_BYTES, READ_AHEAD_MESSAGES};
 use crate::stored;
 
 /// What was read, in the order in which it was asked for.
@@ -22,13 +19,25 @@ type Read = Vec<Result<Arc<Message>, String>>;
 impl Owner {
     /// Gives this round's deliveries the messages that they lack.
     pub(super) async fn load_missing(&mut self) {
-        let missing = self.round.take_missing();
+        let mut missing = self.round.take_missing();
         if missing.is_empty() {
             return;
         }
+        self.finish_ahead().await;
+        missing.retain(|missing| match self.bodies.get(missing.message) {
+            Some(message) => {
+                self.round.fill(*missing, message);
+                false
+            }
+            None => true,
+        });
         let wanted: Vec<MessageId> = missing.iter().map(|missing| missing.message).collect();
-        let groups: Vec<GroupId> = missing.iter().map(|missing| missing.group).collect();
-        let read = self.read(wanted, &groups).await;
+        let last_group = missing.last().map(|missing| missing.group);
+        let read = self.read(wanted).await;
+        if let Some(group) = last_group {
+            let bytes: usize = read.iter().flatten().map(|message| message.size_bytes()).sum();
+            self.ahead.note_wait(group, bytes / read.len().max(1));
+        }
         let mut unfilled: Vec<Missing> = Vec::new();
         for (missing, read) in missing.into_iter().zip(read) {
             match read {
@@ -59,7 +68,7 @@ impl Owner {
         let mut found: Vec<Option<Arc<Message>>> = letters.iter().map(|letter| self.bodies.get(letter.id)).collect();
         if self.logged.is_some() {
             let wanted = letters.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(letter, _)| letter.id);
-            let mut read = self.read(wanted.collect(), &[]).await.into_iter();
+            let mut read = self.read(wanted.collect()).await.into_iter();
             for found in found.iter_mut().filter(|found| found.is_none()) {
                 *found = read.next().and_then(Result::ok);
             }
@@ -78,43 +87,17 @@ impl Owner {
     }
 
     /// Reads messages; from memory where the log still has them there, otherwise beside the runtime's workers.
-    async fn read(&mut self, mut wanted: Vec<MessageId>, groups: &[GroupId]) -> Read {
+    async fn read(&mut self, wanted: Vec<MessageId>) -> Read {
         let Some(logged) = &self.logged else { return Vec::new() };
         let (wal, partition) = (logged.wal.clone(), logged.partition);
         if let Some(read) = recent(&wal, partition, &wanted) {
             return read;
         }
         let asked = wanted.len();
-        self.add_upcoming(groups, &mut wanted);
-        let ids = wanted.clone();
-        let reading = tokio::task::spawn_blocking(move || read_all(&wal, partition, &wanted, asked));
-        let mut read = match reading.await {
+        let reading = tokio::task::spawn_blocking(move || read_some(&wal, partition, &wanted));
+        match reading.await {
             Ok(read) => read,
-            Err(error) => return ids.iter().take(asked).map(|_| Err(error.to_string())).collect(),
-        };
-        let ahead = read.split_off(asked.min(read.len()));
-        for (id, message) in ids.into_iter().skip(asked).zip(ahead) {
-            // One that cannot be read is reported when it is needed.
-            if let Ok(message) = message {
-                self.bodies.read_ahead(id, message);
-            }
-        }
-        read
-    }
-
-    /// Adds what these groups are likely to hand out next.
-    fn add_upcoming(&mut self, groups: &[GroupId], wanted: &mut Vec<MessageId>) {
-        if self.bodies.ahead() > READ_AHEAD_MESSAGES {
-            // Read for members that are gone or slow.
-            self.bodies.forget_ahead();
-        }
-        let mut groups = groups.to_vec();
-        groups.sort_unstable();
-        groups.dedup();
-        let asked: HashSet<MessageId> = wanted.iter().copied().collect();
-        for group in groups {
-            let upcoming = self.machine.upcoming(group, READ_AHEAD_MESSAGES);
-            wanted.extend(upcoming.filter(|id| !asked.contains(id) && !self.bodies.has(*id)));
+            Err(error) => (0..asked).map(|_| Err(error.to_string())).collect(),
         }
     }
 }
@@ -129,18 +112,8 @@ fn recent(wal: &Wal, partition: PartitionId, wanted: &[MessageId]) -> Option<Rea
     Some(bodies.into_iter().map(message).collect())
 }
 
-/// Reads from the disk; of those beyond the first `asked` as many as fit into the limit.
-fn read_all(wal: &Wal, partition: PartitionId, wanted: &[MessageId], asked: usize) -> Read {
-    let (first, ahead) = wanted.split_at(asked.min(wanted.len()));
-    let mut read: Read = read_some(wal, partition, first);
-    let bytes: usize = read.iter().flatten().map(|message| message.size_bytes()).sum();
-    let average = bytes / first.len().max(1) + 1;
-    let count = (READ_AHEAD_BYTES / average).min(ahead.len());
-    read.extend(read_some(wal, partition, ahead.get(..count).unwrap_or_default()));
-    read
-}
-
-fn read_some(wal: &Wal, partition: PartitionId, wanted: &[MessageId]) -> Read {
+/// Reads from the disk.
+pub(super) fn read_some(wal: &Wal, partition: PartitionId, wanted: &[MessageId]) -> Read {
     let bodies = wal.bodies(partition, wanted);
     let join = |(id, body): (&MessageId, Result<Bytes, braid_log::Error>)| {
         let body = body.map_err(|error| error.to_string())?;

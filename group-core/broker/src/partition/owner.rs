@@ -10,6 +10,7 @@ use braid_machine::{Command, Effect, Partition, Refused};
 use braid_types::{LogIndex, MessageId, PartitionId, Term};
 use tokio::sync::mpsc;
 
+use super::ahead::Ahead;
 use super::attached::Attached;
 use super::entry::{Entry, Part};
 use super::events::Event;
@@ -28,6 +29,7 @@ pub(super) struct Owner {
     pub(super) bodies: Bodies,
     pub(super) attached: Attached,
     pub(super) letters: Letters,
+    pub(super) ahead: Ahead,
     pub(super) owned: Owned,
     /// `None`: nothing is kept, an entry counts as soon as it is made.
     pub(super) logged: Option<Box<Logged>>,
@@ -66,6 +68,7 @@ impl Owner {
             bodies: if logged.is_some() { Bodies::logged() } else { Bodies::default() },
             attached: Attached::default(),
             letters: Letters::default(),
+            ahead: Ahead::default(),
             owned,
             logged,
             is_stopped: false,

@@ -77,7 +77,7 @@ pub const GROUP_SET_MIN: usize = 8;
 pub const GROUP_SETS_MAX: u32 = 256;
 
 /// Bytes of the log that a snapshot would free, from which on one is made.
-pub const SNAPSHOT_RECLAIMS_BYTES: u64 = 64 * 1024 * 1024;
+pub const SNAPSHOT_RECLAIMS_BYTES: u64 = 128 * 1024 * 1024;
 
 /// The same while the disk is full: publishers wait for it, and acks use up the reserve (SPEC section 8, P15).
 pub const SNAPSHOT_RECLAIMS_FULL_BYTES: u64 = 1024 * 1024;

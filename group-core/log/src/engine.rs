@@ -50,6 +50,8 @@ pub(crate) struct Engine {
     pub(crate) failure: Option<Arc<str>>,
     pub(crate) is_closing: bool,
     pub(crate) statistics: Statistics,
+    /// Segments begun after a sparse one before it is rewritten.
+    pub(crate) rewrite_after_segments: u32,
     cache_bytes: usize,
     queue_bytes_max: usize,
     record_bytes_max: usize,
@@ -71,6 +73,7 @@ impl Engine {
             failure: None,
             is_closing: false,
             statistics: Statistics::default(),
+            rewrite_after_segments: options.rewrite_after_segments,
             cache_bytes: options.cache_bytes,
             queue_bytes_max: options.queue_bytes_max,
             record_bytes_max: options.record_bytes_max(),

@@ -61,6 +61,10 @@ pub const BALLAST_BYTES: u64 = 16 * 1024 * 1024;
 /// Bytes that one step of maintenance writes of a new segment, reads of a sparse one, or rewrites.
 pub const MAINTENANCE_BYTES_PER_STEP: usize = 1024 * 1024;
 
+/// Segments begun after a sparse one before it is rewritten. The head of a backlog that is being drained is sparse for a
+/// moment and then dead: rewriting it would be in vain. So much room may be taken up by what is not needed.
+pub const REWRITE_AFTER_SEGMENTS: u32 = 8;
+
 /// Chunks of a body index that are swept under one hold of the lock: about 16,000 messages, well under a millisecond.
 pub const CHUNKS_PER_SWEEP: usize = 64;
 

@@ -27,6 +27,8 @@ pub struct Options {
     pub cache_bytes: usize,
     /// Bytes that may wait for the writer.
     pub queue_bytes_max: usize,
+    /// Segments begun after a sparse one before it is rewritten, unless the disk is full.
+    pub rewrite_after_segments: u32,
 }
 
 impl Options {
@@ -42,6 +44,7 @@ impl Options {
             ballast_bytes: limits::BALLAST_BYTES,
             cache_bytes: limits::CACHE_BYTES,
             queue_bytes_max: limits::QUEUE_BYTES_MAX,
+            rewrite_after_segments: limits::REWRITE_AFTER_SEGMENTS,
         }
     }
 

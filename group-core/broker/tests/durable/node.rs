@@ -43,6 +43,7 @@ pub(crate) fn small() -> braid_log::Options {
         ballast_bytes: 16 * 1024,
         cache_bytes: 16 * 1024,
         queue_bytes_max: 48 * 1024,
+        rewrite_after_segments: 0,
         ..braid_log::Options::new(7, 11)
     }
 }
@@ -52,6 +53,7 @@ pub(crate) fn large() -> braid_log::Options {
     braid_log::Options {
         segment_bytes: 8 * 1024 * 1024,
         queue_bytes_max: 1024 * 1024,
+        rewrite_after_segments: 0,
         cache_bytes: 256 * 1024,
         ballast_bytes: 1024 * 1024,
         ..braid_log::Options::new(7, 11)

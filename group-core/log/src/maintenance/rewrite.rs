@@ -199,11 +199,14 @@ fn move_state(engine: &mut Engine, id: PartitionId, segment: u32) -> Result<(), 
     engine.change(id, Change::Refresh, None)
 }
 
-/// The segment of which least is needed, if that is little enough.
+/// The segment of which least is needed, if that is little enough, and has been for a while or room is needed.
 fn sparsest(engine: &Engine) -> Option<(u32, &Segment)> {
+    let newest = engine.segments.iter().map(|(id, _)| id).max()?;
+    let is_due = |id: u32| engine.pool.is_full || id.saturating_add(engine.rewrite_after_segments) <= newest;
     engine
         .segments
         .iter()
+        .filter(|(id, _)| is_due(*id))
         .filter(|(_, segment)| segment.is_sparse() && !segment.is_dead() && !segment.is_rewritten)
         .filter(|(_, segment)| !segment.partitions.iter().any(|id| engine.is_damaged(*id)))
         .min_by_key(|(_, segment)| segment.live_bytes)

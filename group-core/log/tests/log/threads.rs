@@ -11,7 +11,13 @@ use braid_types::{LogIndex, MessageId, PartitionId, Term};
 use bytes::Bytes;
 
 fn options() -> Options {
-    Options { segment_bytes: 1024 * 1024, ballast_bytes: 64 * 1024, queue_bytes_max: 512 * 1024, ..Options::new(1, 2) }
+    Options {
+        segment_bytes: 1024 * 1024,
+        ballast_bytes: 64 * 1024,
+        queue_bytes_max: 512 * 1024,
+        rewrite_after_segments: 0,
+        ..Options::new(1, 2)
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub(crate) fn options() -> Options {
         ballast_bytes: 16 * 1024,
         cache_bytes: 16 * 1024,
         queue_bytes_max: 48 * 1024,
+        rewrite_after_segments: 0,
         ..Options::new(7, 11)
     }
 }

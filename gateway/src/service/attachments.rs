@@ -17,6 +17,9 @@ use crate::conversion;
 use crate::sessions::SessionGroup;
 use crate::shares::credit;
 
+/// The number of the attachment to a persistent session's own group.
+const SESSION_ATTACHMENT: u32 = 0;
+
 /// One member in a group.
 #[derive(Debug)]
 pub(super) struct Attachment {
@@ -199,6 +202,9 @@ impl Service {
             Some(DeliveryKey { attachment, delivery: delivery.0 })
         };
         let subscription = state.subscription;
+        // What a persistent session was sent before, it has itself and sends again by itself; what its group sends again
+        // was on its way to a connection that was lost, and never reached the client.
+        let redelivered = redelivered && attachment != SESSION_ATTACHMENT;
         let properties = conversion::for_receiver(&message, self.protocol);
         self.events.push_back(Event::Deliver(Delivery {
             subscription,

@@ -1,6 +1,7 @@
 //! Carries out what the catalog decides: partitions learn of groups in the order of the commits, and filtered
 //! subscriptions whose answer changed are noted for their move.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use braid_broker::PartitionHandle;
@@ -73,9 +74,9 @@ pub(crate) async fn restore(node: &Arc<Node>) {
     }
 }
 
-/// Whether the catalog has groups whose messages are in the log.
-pub(crate) fn needs_log(catalog: &Catalog) -> bool {
-    catalog.all_groups().any(|row| row.class >= StorageClass::Disk)
+/// The partitions with a log that the catalog has groups in.
+pub(crate) fn logged_partitions(catalog: &Catalog) -> BTreeSet<PartitionId> {
+    catalog.all_groups().filter(|row| row.class >= StorageClass::Disk).map(|row| row.partition).collect()
 }
 
 /// What the machine does of a group's options; `None`: it is in no partition.

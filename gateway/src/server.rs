@@ -50,6 +50,12 @@ pub(crate) enum ServerError {
         /// Why.
         reason: String,
     },
+    /// There are fewer partitions than groups with messages are spread over.
+    #[error("groups.partitions: durable groups live in {least} partitions of a kind; it cannot be less")]
+    Partitions {
+        /// The least that it can be.
+        least: u32,
+    },
     /// An address cannot be listened on.
     #[error("{key}: cannot listen on {address}: {source}")]
     Listen {
@@ -150,8 +156,15 @@ async fn start_broker(
     let directory = config.node.data_dir.join("log");
     let path = directory.display().to_string();
     let log_error = |reason: String| ServerError::Log { path: path.clone(), reason };
-    if !directory.exists() && crate::effects::needs_log(&meta.catalog()) {
+    let required = crate::effects::logged_partitions(&meta.catalog());
+    if !directory.exists() && !required.is_empty() {
         return Err(log_error(String::from("it is gone, and the catalog has groups whose messages were in it")));
+    }
+    // Their groups would be placed anew, without their messages.
+    if let Some(least) = required.iter().map(|partition| partition.number() + 1).max()
+        && least > config.groups.partitions
+    {
+        return Err(ServerError::Partitions { least });
     }
     let disk = RealDisk::open(&directory).map_err(|error| log_error(error.to_string()))?;
     let options = Options {
@@ -159,7 +172,7 @@ async fn start_broker(
         partitions: config.groups.partitions,
         memory_bytes_max: usize::try_from(config.limits.memory_bytes_max.bytes()).unwrap_or(usize::MAX),
         seed: crate::operations::random(),
-        log: Some(LogOptions { log: log_options(config, meta), disk: Arc::new(disk) }),
+        log: Some(LogOptions { log: log_options(config, meta), disk: Arc::new(disk), required }),
     };
     Broker::start(options).await.map_err(|error| log_error(error.to_string()))
 }

@@ -1,5 +1,6 @@
 //! The node facade: partitions, interest, retained messages, counters, and the log that they share.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_log::disk::Disk;
@@ -32,6 +33,9 @@ pub struct LogOptions {
     pub log: braid_log::Options,
     /// Its files.
     pub disk: Arc<dyn Disk>,
+    /// Partitions that must be in it, because groups of theirs are known. One that is not was lost: it is out of service,
+    /// and does not begin anew (SPEC section 8, P3).
+    pub required: BTreeSet<PartitionId>,
 }
 
 /// What a node's connections work with.
@@ -166,7 +170,7 @@ impl Broker {
 }
 
 async fn open_log(options: LogOptions) -> Result<(RunningLog, NodeLog), StartError> {
-    let LogOptions { log, disk } = options;
+    let LogOptions { log, disk, required } = options;
     let record_bytes_max = log.record_bytes_max();
     let opening = tokio::task::spawn_blocking(move || Wal::open(log, disk));
     let opened = opening.await.map_err(|error| StartError::Threads(error.into()))??;
@@ -187,6 +191,7 @@ async fn open_log(options: LogOptions) -> Result<(RunningLog, NodeLog), StartErr
     }
     let writer = writer.spawn().map_err(StartError::Threads)?;
     let maintenance = maintenance.spawn().map_err(StartError::Threads)?;
-    let node_log = NodeLog { wal: wal.clone(), record_bytes_max };
+    let lost = required.into_iter().filter(|id| !recovery.partitions.contains(id)).collect();
+    let node_log = NodeLog { wal: wal.clone(), record_bytes_max, lost: Arc::new(lost) };
     Ok((RunningLog { wal, _maintenance: maintenance, _writer: writer }, node_log))
 }

@@ -109,6 +109,9 @@ impl Owner {
     }
 
     pub(super) async fn end_round(&mut self) {
+        if let Some(error) = self.logged.as_mut().and_then(|logged| logged.failure.take()) {
+            self.stop_serving(&error);
+        }
         self.load_missing().await;
         self.tend_ahead();
         self.send_letters().await;

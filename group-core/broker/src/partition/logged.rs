@@ -75,6 +75,8 @@ pub(super) struct Logged {
     /// Bytes of the largest entry that the log takes.
     record_bytes_max: usize,
     retry_at: Option<Instant>,
+    /// Why nothing more can be proposed: the owner stops serving.
+    pub(super) failure: Option<Error>,
     /// An entry found the disk full, and the reserve too.
     pub(super) waits_for_room: bool,
     /// Tells that the partition serves, or why it does not.
@@ -98,6 +100,7 @@ impl Logged {
             chunk_bytes: CHUNK_BYTES.min(record_bytes_max / 2),
             record_bytes_max: record_bytes_max.min(braid_replica::limits::ENTRY_BYTES_MAX),
             retry_at: None,
+            failure: None,
             waits_for_room: false,
             started: None,
         }
@@ -192,8 +195,8 @@ impl Logged {
                     return;
                 }
                 Err(error) => {
-                    tracing::error!(partition = self.partition.0, %error, "an entry could not be proposed");
                     self.outgoing.push_front(proposal);
+                    self.failure.get_or_insert(error);
                     return;
                 }
             }

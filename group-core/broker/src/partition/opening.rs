@@ -1,5 +1,8 @@
 //! Starts a partition: its log is opened, the state of the last snapshot restored; what came after it follows as events.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use braid_log::Wal;
 use braid_machine::Partition;
 use braid_replica::{Error, Journal};
@@ -18,6 +21,8 @@ use super::snapshots::HEAD;
 pub(crate) struct NodeLog {
     pub(crate) wal: Wal,
     pub(crate) record_bytes_max: usize,
+    /// Partitions that should be in it and are not.
+    pub(crate) lost: Arc<BTreeSet<PartitionId>>,
 }
 
 /// The owner of a partition, as its log left it. `started` hears when it serves; if its log cannot be opened it refuses
@@ -50,6 +55,10 @@ pub(super) async fn open(
 }
 
 async fn opened(id: PartitionId, owned: &Owned, log: &NodeLog) -> Result<(Box<Logged>, Option<Restored>), Error> {
+    if log.lost.contains(&id) {
+        let why = String::from("it is not in the node's log any more, and there are groups whose messages were in it");
+        return Err(Error::LogDamaged { partition: id, why });
+    }
     let journal = match id.kind() {
         Some(PartitionKind::Quorum) => Journal::open_quorum(log.wal.clone(), id, owned.node).await?,
         _ => Journal::open_disk(log.wal.clone(), id)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_broker::{Answer, Item, PartitionHandle, Submission, Task};
 use braid_log::disk::SimulatedDisk;
 use braid_machine::{Command, Credit, GroupConfig, MessageHeader, Refused};
-use braid_types::{Address, GroupId, Protocol, Ticket};
+use braid_types::{Address, GroupId, PartitionId, Protocol, Ticket};
 
 use crate::client::{Client, RELEASED, message};
 use crate::node::{BOTH, Node, counts, create, quiet, within};
@@ -117,5 +117,22 @@ async fn what_is_found_when_it_is_read_hurts_one_partition() {
         let (delivered, is_cancelled, takes) = counts[0];
         assert!(delivered < MESSAGES && is_cancelled && !takes, "{:?}", counts[0]);
         assert_eq!(node.out_of_service(), 1);
+    }
+}
+
+/// SPEC section 8, P3: what is gone does not begin anew, however often the node is started.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partition_that_is_gone_from_the_log_does_not_begin_anew() {
+    let lost = PartitionId::new(0, BOTH[0], 0);
+    let disk = SimulatedDisk::new();
+    for _ in 0..3 {
+        let node = Node::start_requiring(&disk, [lost]).await.unwrap();
+        assert_eq!(node.out_of_service(), 1);
+        assert!(!takes_a_message(&node.partition(BOTH[0])).await);
+        within(node.partition(BOTH[0]).reconcile(vec![(GROUP, GroupConfig::default())], GROUP)).await;
+        assert!(within(node.partition(BOTH[0]).inspect(None)).await.is_empty());
+        let other = node.partition(BOTH[1]);
+        create(&other, GROUP, GroupConfig::default()).await;
+        assert!(takes_a_message(&other).await);
     }
 }

@@ -1,5 +1,6 @@
 //! A node of one partition of each kind over a simulated disk.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,8 +73,21 @@ impl Node {
         Self::start_with(Arc::new(disk.clone()), small()).await
     }
 
+    /// With small segments, and partitions that must be in the log.
+    pub(crate) async fn start_requiring(
+        disk: &SimulatedDisk,
+        required: impl IntoIterator<Item = PartitionId>,
+    ) -> Result<Self, StartError> {
+        let required = required.into_iter().collect();
+        Self::start_on(LogOptions { log: small(), disk: Arc::new(disk.clone()), required }).await
+    }
+
     pub(crate) async fn start_with(disk: Arc<dyn Disk>, log: braid_log::Options) -> Result<Self, StartError> {
-        let log = Some(LogOptions { log, disk });
+        Self::start_on(LogOptions { log, disk, required: BTreeSet::new() }).await
+    }
+
+    async fn start_on(log: LogOptions) -> Result<Self, StartError> {
+        let log = Some(log);
         let options = Options { node: NODE, partitions: 1, memory_bytes_max: usize::MAX, seed: 7, log };
         let (broker, notes) = within(Broker::start(options)).await?;
         Ok(Self { broker, notes })

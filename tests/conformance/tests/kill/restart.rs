@@ -56,6 +56,38 @@ async fn a_kill_keeps_durable_groups() -> Outcome {
     Ok(())
 }
 
+/// Durable groups that would be placed anew, or whose log is gone, would lose their messages: such a node does not start,
+/// says why, and has changed nothing.
+#[tokio::test]
+async fn a_node_that_would_lose_messages_does_not_start() -> Outcome {
+    let mut broker = Broker::start().await?;
+    let kept = fill(&broker).await?;
+    let connection = amqp::connect(broker.address(Port::Amqp)?).await?;
+    let channel = within("channel", connection.create_channel()).await??;
+    // Some of them are in other partitions than the first.
+    for number in 0..4 {
+        let options = QueueDeclareOptions { durable: true, ..Default::default() };
+        let name = format!("restart.more.{number}");
+        within("queue", channel.queue_declare(name.as_str().into(), options, FieldTable::default())).await??;
+    }
+    broker.terminate().await?;
+    drop(kept);
+    let config = broker.folder().join("braidmq.toml");
+    let former = std::fs::read_to_string(&config)?;
+    std::fs::write(&config, format!("{former}\n[groups]\npartitions = 1\n"))?;
+    let refused = broker.start_again().await.expect_err("fewer partitions").to_string();
+    assert!(refused.contains("groups.partitions"), "{refused}");
+    std::fs::write(&config, former)?;
+    let (log, aside) = (broker.folder().join("data/log"), broker.folder().join("aside"));
+    std::fs::rename(&log, &aside)?;
+    let refused = broker.start_again().await.expect_err("no log").to_string();
+    assert!(refused.contains("it is gone"), "{refused}");
+    assert!(!log.exists());
+    std::fs::rename(&aside, &log)?;
+    broker.start_again().await?;
+    check(&broker, false).await
+}
+
 fn queue(kind: &str) -> String {
     format!("restart.{kind}")
 }

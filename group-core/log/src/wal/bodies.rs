@@ -33,16 +33,6 @@ impl Wal {
         self.bodies(partition, &[message]).pop().unwrap_or(Err(Error::Gone { partition, message }))
     }
 
-    /// One body, if its entry is in memory. Never waits for IO.
-    ///
-    /// # Errors
-    /// The partition is out of service.
-    pub fn recent_body(&self, partition: PartitionId, message: MessageId) -> Result<Option<Bytes>, Error> {
-        let engine = self.inner.lock();
-        let record = engine.partition(partition)?.and_then(|found| found.recent_of(message.index));
-        Ok(record.and_then(|record| record.body(message.position)))
-    }
-
     /// Bodies, in the order in which they are asked for, if the entries of all of them are in memory. Never waits for IO.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ fn an_entry_can_be_read_before_it_is_written_and_after_it_left_memory() {
         assert_eq!(wal.body(ONE, message).unwrap(), "body");
         let recent = wal.recent_entries(ONE, LogIndex(0)..LogIndex(9), usize::MAX, Content::Full).unwrap();
         assert_eq!(recent.is_some(), round == 0);
-        assert_eq!(wal.recent_body(ONE, message).unwrap().is_some(), round == 0);
+        assert_eq!(wal.recent_bodies(ONE, &[message]).unwrap().is_some(), round == 0);
         if round == 0 {
             world.write();
             // More than the cache holds.

@@ -114,7 +114,7 @@ fn publish(node: &Node, letter: &DeadLetter) -> Sent {
         } else {
             Answer::Silent
         };
-        let task = routes.enqueue(groups, &message, None, answer);
+        let task = routes.enqueue(groups, Arc::clone(&message), None, answer);
         partition.submit(Submission { from: Arc::clone(node.internal()), tasks: vec![task], in_flight_bytes: 0 });
     }
     // Without a group, all that matched was reached directly, or was a circle: to wait would change neither.

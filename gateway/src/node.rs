@@ -94,7 +94,7 @@ impl Node {
         self.retain(vhost, &routes, message);
         for (partition, groups) in routes.stored_in(message.publisher).iter() {
             if let Some(partition) = self.broker.partition(*partition) {
-                let task = routes.enqueue(groups, message, None, braid_broker::Answer::Silent);
+                let task = routes.enqueue(groups, Arc::clone(message), None, braid_broker::Answer::Silent);
                 let from = Arc::clone(&self.internal);
                 partition.submit(Submission { from, tasks: vec![task], in_flight_bytes: 0 });
             }

@@ -95,7 +95,7 @@ impl Routes {
     pub(crate) fn enqueue(
         &self,
         groups: &SmallVec<[GroupId; 1]>,
-        message: &Arc<Message>,
+        message: Arc<Message>,
         identity: Option<&PublishIdentity>,
         answer: Answer,
     ) -> Task {
@@ -110,7 +110,7 @@ impl Routes {
             None => Command::Enqueue { groups, message: header },
             Some(identity) => Command::EnqueueOnce { groups, message: header, identity: identity.clone() },
         };
-        Task { command, message: Some(Arc::clone(message)), answer }
+        Task { command, message: Some(message), answer }
     }
 
     /// The groups that store a message of `publisher`, by partition: all but those of sessions that refuse what their

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use braid_broker::{Answer, Task};
 use braid_machine::{PublishIdentity, Refused};
-use braid_types::{Event, Message, Publish, PublishResult, PublisherIdentity, Refusal, RefusalKind, Ticket};
+use braid_types::{
+    Event, Message, PartitionId, Publish, PublishResult, PublisherIdentity, Refusal, RefusalKind, Ticket,
+};
 use bytes::Bytes;
 
 use super::{Service, refused_publish};
@@ -85,18 +87,19 @@ impl Service {
             routes.deliver_directly(&message, &mut self.outbox, self.turn);
             self.turn = self.turn.wrapping_add(1);
         }
-        self.store(ticket, &message, routes, identity);
+        self.store(ticket, message, routes, identity);
     }
 
     /// Stores `message` in all groups that it was routed to; the answer waits for every partition.
     fn store(
         &mut self,
         ticket: Option<Ticket>,
-        message: &Arc<Message>,
+        message: Arc<Message>,
         routes: &Routes,
         identity: Option<&PublishIdentity>,
     ) {
         let groups = routes.stored_in(message.publisher);
+        // The ticket, and the number of the join if several partitions answer.
         let answer = match (ticket, groups.len()) {
             (None, _) => None,
             (Some(ticket), 0) => {
@@ -111,17 +114,18 @@ impl Service {
                 Some((ticket, Some(join)))
             }
         };
-        for (partition, groups) in groups.iter() {
-            let answer = match answer {
-                None => Answer::Silent,
-                Some((ticket, None)) => Answer::Confirm { ticket },
-                Some((_, Some(join))) => Answer::ConfirmPart { join },
-            };
-            let task: Task = routes.enqueue(groups, message, identity, answer);
-            let batch = self.batch(*partition);
-            batch.bytes += message.size_bytes() + REQUEST_OVERHEAD_BYTES;
-            batch.tasks.push(task);
+        let Some(((last, last_groups), others)) = groups.split_last() else { return };
+        for (partition, groups) in others {
+            self.store_in(*partition, routes.enqueue(groups, Arc::clone(&message), identity, answer_of(answer)));
         }
+        self.store_in(*last, routes.enqueue(last_groups, message, identity, answer_of(answer)));
+    }
+
+    fn store_in(&mut self, partition: PartitionId, task: Task) {
+        let size_bytes = task.message.as_ref().map_or(0, |message| message.size_bytes());
+        let batch = self.batch(partition);
+        batch.bytes += size_bytes + REQUEST_OVERHEAD_BYTES;
+        batch.tasks.push(task);
     }
 
     fn unroutable(&mut self, ticket: Option<Ticket>, mandatory: bool, channel: u16, message: Arc<Message>) {
@@ -147,5 +151,13 @@ impl Service {
             Some(ticket) => Event::Published { ticket, result: PublishResult::Refused(refusal.kind) },
             None => Event::Returned { ticket, channel, message, refusal: Some(refusal) },
         });
+    }
+}
+
+fn answer_of(answer: Option<(Ticket, Option<u64>)>) -> Answer {
+    match answer {
+        None => Answer::Silent,
+        Some((ticket, None)) => Answer::Confirm { ticket },
+        Some((_, Some(join))) => Answer::ConfirmPart { join },
     }
 }

@@ -47,7 +47,7 @@ impl RouteCache {
             if self.known.len() >= ROUTES_CACHED_MAX {
                 self.known.clear();
             }
-            let key = (Bytes::copy_from_slice(&message.exchange), Bytes::copy_from_slice(&message.key));
+            let key = (owned(&message.exchange), owned(&message.key));
             self.known.insert(key.clone(), Arc::clone(&routes));
             self.last = Some((key, Arc::clone(&routes)));
         }
@@ -59,4 +59,13 @@ impl RouteCache {
         self.last = None;
         self.known.clear();
     }
+}
+
+/// A copy in cache lines of its own: it is compared with every publish, and must not share them with what other workers
+/// write.
+fn owned(name: &[u8]) -> Bytes {
+    const APART_BYTES: usize = 128;
+    let mut own = Vec::with_capacity(name.len().next_multiple_of(APART_BYTES).max(APART_BYTES));
+    own.extend_from_slice(name);
+    Bytes::from_owner(own)
 }

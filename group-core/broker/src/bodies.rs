@@ -184,7 +184,13 @@ impl Bodies {
 }
 
 impl Entry {
+    /// Positions without gaps are found at once, others by bisection.
     fn find(&self, position: u32) -> Option<usize> {
+        let (first, _) = self.slots.first()?;
+        let guess = usize::try_from(position.checked_sub(*first)?).ok()?;
+        if self.slots.get(guess).is_some_and(|(found, _)| *found == position) {
+            return Some(guess);
+        }
         self.slots.binary_search_by_key(&position, |(position, _)| *position).ok()
     }
 

@@ -86,7 +86,7 @@ impl Channel {
             number,
             incarnation,
             phase: Phase::Open,
-            assembly: Assembly::Idle,
+            assembly: Assembly::default(),
             last_queue: Bytes::new(),
             consumer_prefetch: 0,
             channel_prefetch: 0,

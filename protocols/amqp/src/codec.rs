@@ -43,6 +43,7 @@ impl Decoder {
     ///
     /// # Errors
     /// It is not a frame, or too large.
+    #[inline]
     pub fn next_frame<'a>(&self, batch: &'a Bytes, position: &mut usize) -> Result<Option<Frame<'a>>, FrameError> {
         let Some(rest) = batch.get(*position..) else { return Ok(None) };
         let Some((octet, channel, size_bytes)) = head(rest) else { return Ok(None) };

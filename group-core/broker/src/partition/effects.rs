@@ -14,8 +14,9 @@ use crate::mailbox::Item;
 
 impl Owner {
     pub(super) fn run_effects(&mut self) {
-        let mut effects = std::mem::take(&mut self.effects);
-        for effect in effects.drain(..) {
+        let mut next = 0;
+        while let Some(effect) = self.effects.get(next).copied() {
+            next += 1;
             match effect {
                 Effect::Deliver { .. } => self.deliver(&effect),
                 Effect::Forget { message } => self.forget(message),
@@ -36,7 +37,7 @@ impl Owner {
                 Effect::Unused { group } => self.note(PartitionNote::Unused(group)),
             }
         }
-        self.effects = effects;
+        self.effects.clear();
     }
 
     /// Of the effects of a former run's command, only what the log need not keep any more.

@@ -12,19 +12,27 @@ use crate::{DecodeError, Exception, ReplyCode};
 /// more than once.
 const GROWTH_FACTOR: usize = 4;
 
+/// A content, as far as it has come. It is put together in its place: it is too large to be moved with each frame.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    pub(super) stage: Stage,
+    pub(super) publishing: Publishing,
+}
+
 /// Where a channel is in a content.
-#[derive(Debug)]
-pub(super) enum Assembly {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
     /// Between contents.
+    #[default]
     Idle,
     /// The method came; the header is due.
-    Header(Publishing),
-    /// The header came; `remaining_bytes` of the body are due.
-    Body { publishing: Publishing, remaining_bytes: u64 },
+    Header,
+    /// The header came; so much of the body is due.
+    Body { remaining_bytes: u64 },
 }
 
 /// A message in the making.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Publishing {
     pub(super) exchange: Bytes,
     pub(super) key: Bytes,
@@ -45,8 +53,14 @@ pub(super) enum Body {
 }
 
 impl Assembly {
-    pub(super) const fn is_idle(&self) -> bool {
-        matches!(self, Self::Idle)
+    pub(super) fn is_idle(&self) -> bool {
+        self.stage == Stage::Idle
+    }
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self::Slice(Bytes::new())
     }
 }
 

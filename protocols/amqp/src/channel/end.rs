@@ -13,7 +13,7 @@ impl Channel {
     /// With `answer`, the end of the last consumer is waited for; false if there was none to wait for.
     pub(crate) fn end(&mut self, outlet: &mut Outlet, answer: Option<&Answer>) -> bool {
         self.flush_confirms(outlet);
-        self.assembly = Assembly::Idle;
+        self.assembly = Assembly::default();
         self.held = None;
         self.confirms = None;
         self.tags.clear();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::{
     Channel,
-    assembly::{Assembly, Body, ContentHeader, Publishing, unexpected},
+    assembly::{ContentHeader, Publishing, Stage, unexpected},
 };
 use crate::{
     Exception, ReplyCode,
@@ -26,15 +26,9 @@ impl Channel {
             return Err(Exception::new(ReplyCode::NotImplemented, "immediate=true"));
         }
         let (exchange, key) = resolve_reply_topic(publish.exchange, publish.routing_key);
-        self.assembly = Assembly::Header(Publishing {
-            exchange,
-            key,
-            mandatory: publish.mandatory,
-            header: Bytes::new(),
-            priority: 0,
-            expires_at: None,
-            body: Body::Slice(Bytes::new()),
-        });
+        let mandatory = publish.mandatory;
+        self.assembly.publishing = Publishing { exchange, key, mandatory, ..Publishing::default() };
+        self.assembly.stage = Stage::Header;
         Ok(())
     }
 
@@ -45,24 +39,15 @@ impl Channel {
         now: Timestamp,
         frame: &Frame<'_>,
     ) -> Result<(), Exception> {
-        match core::mem::replace(&mut self.assembly, Assembly::Idle) {
-            Assembly::Idle => Err(unexpected("expected method frame, got non method frame instead")),
-            Assembly::Header(publishing) => {
-                self.take_header(outlet, now, frame, publishing).map_err(|error| error.about(basic::Publish::ID))
-            }
-            Assembly::Body { publishing, remaining_bytes } => self
-                .take_body(outlet, now, frame, publishing, remaining_bytes)
-                .map_err(|error| error.about(basic::Publish::ID)),
-        }
+        let taken = match core::mem::take(&mut self.assembly.stage) {
+            Stage::Idle => return Err(unexpected("expected method frame, got non method frame instead")),
+            Stage::Header => self.take_header(outlet, now, frame),
+            Stage::Body { remaining_bytes } => self.take_body(outlet, now, frame, remaining_bytes),
+        };
+        taken.map_err(|error| error.about(basic::Publish::ID))
     }
 
-    fn take_header(
-        &mut self,
-        outlet: &mut Outlet,
-        now: Timestamp,
-        frame: &Frame<'_>,
-        mut publishing: Publishing,
-    ) -> Result<(), Exception> {
+    fn take_header(&mut self, outlet: &mut Outlet, now: Timestamp, frame: &Frame<'_>) -> Result<(), Exception> {
         if frame.kind != FrameKind::Header {
             return Err(unexpected("expected content header for class 60, got non content header frame instead"));
         }
@@ -83,13 +68,14 @@ impl Channel {
         if let Some(table) = view.headers {
             field_table::validate(table)?;
         }
+        let publishing = &mut self.assembly.publishing;
         publishing.priority = view.priority.unwrap_or(0);
         publishing.expires_at = view.expiration.map(expiration_ms).transpose()?.map(|ms| now.plus_ms(ms));
         publishing.header = frame.batch.slice_ref(header.properties);
         if header.body_bytes == 0 {
-            return self.finish_publish(outlet, now, publishing);
+            return self.finish_publish(outlet, now);
         }
-        self.assembly = Assembly::Body { publishing, remaining_bytes: header.body_bytes };
+        self.assembly.stage = Stage::Body { remaining_bytes: header.body_bytes };
         Ok(())
     }
 
@@ -98,7 +84,6 @@ impl Channel {
         outlet: &mut Outlet,
         now: Timestamp,
         frame: &Frame<'_>,
-        mut publishing: Publishing,
         remaining_bytes: u64,
     ) -> Result<(), Exception> {
         if frame.kind != FrameKind::Body {
@@ -107,19 +92,20 @@ impl Channel {
         let Some(rest_bytes) = remaining_bytes.checked_sub(frame.payload.len() as u64) else {
             return Err(Exception::new(ReplyCode::FrameError, "content body frame exceeds remaining content size"));
         };
-        publishing.body.push(frame.batch.slice_ref(frame.payload), remaining_bytes);
+        self.assembly.publishing.body.push(frame.batch.slice_ref(frame.payload), remaining_bytes);
         if rest_bytes == 0 {
-            return self.finish_publish(outlet, now, publishing);
+            return self.finish_publish(outlet, now);
         }
-        self.assembly = Assembly::Body { publishing, remaining_bytes: rest_bytes };
+        self.assembly.stage = Stage::Body { remaining_bytes: rest_bytes };
         Ok(())
     }
 
-    fn finish_publish(&mut self, outlet: &mut Outlet, now: Timestamp, publishing: Publishing) -> Result<(), Exception> {
+    fn finish_publish(&mut self, outlet: &mut Outlet, now: Timestamp) -> Result<(), Exception> {
         let ticket = match &mut self.confirms {
             Some(confirms) => Some(publish_ticket(self.number, self.incarnation, confirms.begin()?)),
             None => None,
         };
+        let publishing = core::mem::take(&mut self.assembly.publishing);
         let message = Arc::new(Message {
             origin: Protocol::Amqp,
             exchange: publishing.exchange,

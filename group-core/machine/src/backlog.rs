@@ -71,6 +71,15 @@ impl Backlog {
         }
     }
 
+    /// Takes all messages as they lie.
+    pub(crate) fn take_apart(&mut self) -> Ready {
+        let mut apart = mem::take(&mut self.ready);
+        for message in mem::take(&mut self.delayed).into_messages() {
+            apart.push_returned(ClassKey::default(), message);
+        }
+        apart
+    }
+
     /// Takes all messages, oldest first.
     pub(crate) fn take_all(&mut self) -> Vec<HeldMessage> {
         let mut messages = self.ready.take_all();
@@ -84,7 +93,8 @@ impl Backlog {
         self.ready.count() + self.delayed.count()
     }
 
-    /// Drops what has expired at the head of a line. So an expired message is never handed out.
+    /// Drops what has expired at the head of a line, some of it if it is very much. Nothing may be handed out while
+    /// [`Backlog::has_expired`].
     pub(crate) fn drop_expired(&mut self, context: &mut Context<'_>) {
         if context.now() <= self.ready.calm_until() {
             return;
@@ -92,6 +102,11 @@ impl Backlog {
         for message in self.ready.take_expired(context.now()) {
             self.dead_letters.drop_message(context, message, DropReason::Expired);
         }
+    }
+
+    /// Something at the head of a line has expired.
+    pub(crate) fn has_expired(&self, now: Timestamp) -> bool {
+        self.ready.calm_until() < now
     }
 
     /// Takes the head of a class.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use braid_types::{GroupId, MemberId, MessageId, Stamp, Timestamp};
 
 use crate::attachments::Attachments;
+use crate::doomed::Doomed;
 use crate::message::HeldMessage;
 use crate::references::References;
 use crate::{DropReason, Effect};
@@ -23,6 +24,8 @@ pub(crate) struct Context<'a> {
     pub(crate) references: &'a mut References,
     /// The members of each connection.
     pub(crate) attachments: &'a mut Attachments,
+    /// What is let go of in steps.
+    pub(crate) doomed: &'a mut Doomed,
 }
 
 impl Context<'_> {

@@ -22,6 +22,9 @@ impl Group {
     pub(crate) fn dispatch(&mut self, context: &mut Context<'_>) -> Sound<()> {
         while !self.backlog.ready.is_empty() {
             self.backlog.drop_expired(context);
+            if self.backlog.has_expired(context.now()) {
+                break;
+            }
             let Some((class, member)) = self.next_pair()? else { break };
             self.members.step_out(member)?;
             let message = self.backlog.pop(class).ok_or(Broken("a class with a head has no message"))?;

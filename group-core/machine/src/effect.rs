@@ -68,7 +68,8 @@ pub enum Effect {
         settled: bool,
     },
     /// A message left a group, or was refused by it, without being accepted: to be counted and, where the group has a
-    /// dead-letter address, dead-lettered. Comes before `Forget`, so that the body is still there.
+    /// dead-letter address, dead-lettered. Comes before `Forget`, so that the body is still there. Of a group of very many
+    /// messages that is purged or deleted, only `Forget` is told, and later.
     Dropped {
         /// From which group.
         group: GroupId,

@@ -34,6 +34,10 @@ pub fn check(partition: &Partition) -> Result<(), String> {
             ensure(*shared == message.shared, "(6) groups disagree whether a message is shared")?;
         }
     }
+    for message in partition.doomed.messages() {
+        let (count, _) = holders.entry(message.id).or_insert((0, message.shared));
+        *count += 1;
+    }
     check_references(partition, &holders)?;
     check_attachments(partition)?;
     check_deadlines(partition)
@@ -90,6 +94,7 @@ fn check_group(partition: &Partition, group: &Group) -> Result<(), String> {
     } else {
         group.backlog.ready.first_for(group.members.takers()).is_some()
     };
+    let may_go = may_go && !group.backlog.has_expired(partition.time);
     ensure(!may_go, "(2) a ready message could be handed out")
 }
 

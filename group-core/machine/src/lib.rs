@@ -63,6 +63,7 @@ mod dead_letters;
 mod deadlines;
 mod delayed;
 mod dispatch;
+mod doomed;
 mod effect;
 mod fault;
 mod filters;

@@ -46,6 +46,15 @@ pub const TOKEN_WINDOW_DEFAULT_MS: u64 = 120_000;
 /// Bytes of a publisher's name or a token, with the user that makes it unique in front; a longer one is refused.
 pub const IDENTITY_BYTES_MAX: usize = 1_024;
 
+/// Messages that go at once when a group is purged or deleted; more go in steps.
+pub const REMOVED_AT_ONCE_MAX: u64 = 16_384;
+
+/// How many of those go with each entry of the log: about a millisecond's work, and a mebibyte of effects.
+pub(crate) const DOOMED_PER_ENTRY: usize = 16_384;
+
+/// Messages of a group that expire at a time; more expire in steps, and nothing is handed out before them.
+pub const EXPIRED_AT_ONCE_MAX: usize = 16_384;
+
 /// Levels of message priority; a higher priority is lowered to the highest level (SPEC section 3).
 pub const PRIORITY_LEVELS: u8 = 32;
 

@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::attachments::Attachments;
 use crate::deadlines::Deadlines;
+use crate::doomed::Doomed;
 use crate::group::Group;
 use crate::group_sets::GroupSets;
 use crate::hasher::FixedMap;
@@ -32,6 +33,7 @@ pub struct Partition {
     pub(crate) references: References,
     pub(crate) attachments: Attachments,
     pub(crate) deadlines: Deadlines,
+    pub(crate) doomed: Doomed,
     /// The node that leads.
     pub(crate) leading: Option<u64>,
     /// Groups that were changed since they were last asked for; deleted ones too.
@@ -48,6 +50,22 @@ impl Machine for Partition {
     fn apply(&mut self, stamp: Stamp, command: Command, effects: &mut Vec<Effect>) -> Reply {
         self.time = self.time.max(stamp.time);
         let stamp = Stamp { time: self.time, ..stamp };
+        let reply = self.carry_out(stamp, command, effects);
+        self.doomed.let_go(stamp.index, &mut self.references, effects);
+        reply
+    }
+
+    fn snapshot(&self, out: &mut BytesMut) {
+        crate::snapshot::encode(self, out);
+    }
+
+    fn restore(snapshot: &mut Bytes) -> Result<Self, CorruptBytes> {
+        crate::snapshot::decode(snapshot)
+    }
+}
+
+impl Partition {
+    fn carry_out(&mut self, stamp: Stamp, command: Command, effects: &mut Vec<Effect>) -> Reply {
         match command {
             Command::CreateGroup { group, config } => self.create(stamp, group, *config, effects),
             Command::DeleteGroup { group, if_unused, if_empty } => {
@@ -98,14 +116,6 @@ impl Machine for Partition {
             Command::Lead { node } => self.lead(node),
             Command::DefineGroupSet { set, groups } => self.group_sets.define(set, groups),
         }
-    }
-
-    fn snapshot(&self, out: &mut BytesMut) {
-        crate::snapshot::encode(self, out);
-    }
-
-    fn restore(snapshot: &mut Bytes) -> Result<Self, CorruptBytes> {
-        crate::snapshot::decode(snapshot)
     }
 }
 

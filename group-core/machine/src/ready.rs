@@ -17,7 +17,7 @@ use braid_types::{MessageId, Timestamp};
 
 use crate::filters::Mask;
 use crate::lane::Lane;
-use crate::limits::EMPTY_CLASSES_KEPT;
+use crate::limits::{EMPTY_CLASSES_KEPT, EXPIRED_AT_ONCE_MAX};
 use crate::message::{HeldMessage, NEVER};
 
 mod class;
@@ -169,7 +169,8 @@ impl Ready {
         Some(message)
     }
 
-    /// Takes the expired messages off the heads of all lines of all classes, oldest first.
+    /// Takes the expired messages off the heads of all lines of all classes, oldest first, up to
+    /// [`EXPIRED_AT_ONCE_MAX`]; whether there are more says [`Ready::calm_until`].
     pub(crate) fn take_expired(&mut self, now: Timestamp) -> Vec<HeldMessage> {
         let mut expired = Vec::new();
         if now <= self.calm_until {
@@ -177,7 +178,7 @@ impl Ready {
         }
         self.calm_until = NEVER;
         for class in &mut self.classes {
-            class.take_expired(now, &mut expired);
+            class.take_expired(now, EXPIRED_AT_ONCE_MAX, &mut expired);
             self.calm_until = self.calm_until.min(class.earliest_expiry());
         }
         for message in &expired {

@@ -31,7 +31,9 @@ impl Group {
             return Ok(Reply::Refused(Refused::LimitReached));
         }
         self.last_used = context.now();
-        self.backlog.drop_expired(context);
+        while self.backlog.has_expired(context.now()) {
+            self.backlog.drop_expired(context);
+        }
         let Some(first) = self.backlog.ready.first() else { return Ok(Reply::Got { taken: None }) };
         let mut message = self.backlog.pop(first).ok_or(Broken("a class with a head has no message"))?;
         let taken = Taken {

@@ -6,12 +6,17 @@ use core::mem;
 use crate::context::Context;
 use crate::fault::Sound;
 use crate::group::Group;
+use crate::limits::REMOVED_AT_ONCE_MAX;
 use crate::{DropReason, Effect, Refused, Reply};
 
 impl Group {
-    /// Drops the messages that wait, oldest first. Dead letters stay.
+    /// Drops the messages that wait, oldest first; if they are very many, they are gone from the group at once and let go
+    /// of in steps, without a word about each. Dead letters stay.
     pub(crate) fn purge(&mut self, context: &mut Context<'_>) -> Sound<Reply> {
         let message_count = self.backlog.count();
+        if message_count > REMOVED_AT_ONCE_MAX {
+            context.doomed.add(self.backlog.take_apart());
+        }
         for message in self.backlog.take_all() {
             context.drop_message(&message, DropReason::Purged);
         }
@@ -26,10 +31,13 @@ impl Group {
         (if_empty && self.backlog.count() > 0).then_some(Refused::NotEmpty)
     }
 
-    /// Lets go of all that the group holds: messages oldest first, dead letters too, then members
+    /// Lets go of all that the group holds: messages oldest first (very many in steps), dead letters too, then members
     /// oldest first.
     pub(crate) fn dissolve(mut self, context: &mut Context<'_>) -> Reply {
         let message_count = self.backlog.count();
+        if message_count > REMOVED_AT_ONCE_MAX {
+            context.doomed.add(self.backlog.take_apart());
+        }
         let mut messages = self.backlog.take_all();
         messages.extend(mem::take(&mut self.backlog.dead_letters).into_messages());
         let mut present = Vec::new();

@@ -48,8 +48,8 @@ impl Partition {
         }
         let Some(group) = self.groups.remove(&id) else { return Reply::Refused(Refused::NoSuchGroup) };
         self.deadlines.set(id, None);
-        let Self { references, attachments, .. } = self;
-        group.dissolve(&mut Context { stamp, group: id, effects, references, attachments })
+        let Self { references, attachments, doomed, .. } = self;
+        group.dissolve(&mut Context { stamp, group: id, effects, references, attachments, doomed })
     }
 
     /// Visits the groups whose time has come, in order of their ids: which of them are visited in vain may differ
@@ -74,8 +74,8 @@ impl Partition {
             group.is_changed = true;
             self.changed.push(id);
         }
-        let Self { references, attachments, .. } = self;
-        let reply = group.run(&mut Context { stamp, group: id, effects, references, attachments }, work);
+        let Self { references, attachments, doomed, .. } = self;
+        let reply = group.run(&mut Context { stamp, group: id, effects, references, attachments, doomed }, work);
         self.deadlines.note(id, stamp.time, group.next_deadline());
         reply
     }

@@ -33,7 +33,7 @@ impl Partition {
     /// may be early: then the tick changes nothing, and the next deadline is later.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first()
+        if self.doomed.is_empty() { self.deadlines.first() } else { Some(self.time) }
     }
 
     /// The node that leads the partition, as the last [`crate::Command::Lead`] said.

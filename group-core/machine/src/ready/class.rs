@@ -101,14 +101,16 @@ impl Class {
         returned.min(self.fresh.earliest_expiry())
     }
 
-    /// Takes expired messages while they are at the head of the returned ones or of a priority.
-    pub(super) fn take_expired(&mut self, now: Timestamp, expired: &mut Vec<HeldMessage>) {
-        while let Some(first) = self.returned.first_entry()
+    /// Takes expired messages while they are at the head of the returned ones or of a priority and `expired` has less
+    /// than `most`.
+    pub(super) fn take_expired(&mut self, now: Timestamp, most: usize, expired: &mut Vec<HeldMessage>) {
+        while expired.len() < most
+            && let Some(first) = self.returned.first_entry()
             && first.get().is_expired(now)
         {
             expired.push(first.remove());
         }
-        self.fresh.take_expired(now, expired);
+        self.fresh.take_expired(now, most, expired);
     }
 
     pub(super) fn into_parts(self) -> (impl Iterator<Item = HeldMessage>, impl Iterator<Item = HeldMessage>) {

@@ -67,13 +67,15 @@ impl Fresh {
         self.pop_of(self.highest()?)
     }
 
-    /// Takes expired messages while they are at the head of a priority.
-    pub(super) fn take_expired(&mut self, now: Timestamp, expired: &mut Vec<HeldMessage>) {
+    /// Takes expired messages while they are at the head of a priority and `expired` has less than `most`.
+    pub(super) fn take_expired(&mut self, now: Timestamp, most: usize, expired: &mut Vec<HeldMessage>) {
         let mut unseen = self.occupied;
         while let Some(priority) = highest(unseen) {
             unseen &= !bit(priority);
             let position = self.position(priority);
-            while self.queues.get(position).and_then(Queue::front).is_some_and(|first| first.is_expired(now)) {
+            while expired.len() < most
+                && self.queues.get(position).and_then(Queue::front).is_some_and(|first| first.is_expired(now))
+            {
                 expired.extend(self.pop_of(priority));
             }
         }

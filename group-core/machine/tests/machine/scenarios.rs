@@ -11,3 +11,4 @@ mod publishing;
 mod settlement;
 mod strategies;
 mod time;
+mod very_many;

@@ -90,6 +90,7 @@ impl<E: Endpoint> ConnectionTask<E> {
             tracing::debug!(connection = self.mailbox.connection().0, %error, "the connection was lost");
         }
         let now = self.node.broker.clock.now();
+        self.service.stop_delivering();
         self.endpoint.handle(now, Event::ConnectionLost);
         while let Some(request) = self.endpoint.poll_request() {
             self.service.request(request);
@@ -118,8 +119,11 @@ impl<E: Endpoint> ConnectionTask<E> {
                 return self.write_last().await;
             }
             arm(&self.node, timer.as_mut(), &mut armed, self.endpoint.poll_timeout());
+            arm(&self.node, timer.as_mut(), &mut armed, self.service.poll_timeout());
             let woken = self.wait(&mut stop, &mut memory, timer.as_mut(), armed.is_some()).await?;
             now = self.node.broker.clock.now();
+            // Whatever woke it: a busy connection has no moment without something else to do.
+            self.service.handle_timeout(now);
             match woken {
                 Woken::Mailbox => {}
                 Woken::Socket(ready) => {
@@ -198,7 +202,7 @@ impl<E: Endpoint> ConnectionTask<E> {
         let mut count = 0;
         while count < ITEMS_PER_ROUND_MAX {
             // Asked rarely: the endpoint gathers what belongs together (confirms) until it is asked.
-            if count % ITEMS_PER_OUTPUT_CHECK == 0 && self.endpoint.transmit().size_bytes() >= self.output_bytes_max {
+            if count % ITEMS_PER_OUTPUT_CHECK == 0 && !self.takes_items() {
                 break;
             }
             let Some(item) = self.items.next() else {
@@ -216,6 +220,11 @@ impl<E: Endpoint> ConnectionTask<E> {
             }
         }
         count
+    }
+
+    /// There is room for output; or deliveries must be looked for that go back.
+    fn takes_items(&mut self) -> bool {
+        self.endpoint.transmit().size_bytes() < self.output_bytes_max || self.service.is_closing_ahead()
     }
 
     fn drive(&mut self, now: Timestamp) {
@@ -254,7 +263,8 @@ impl<E: Endpoint> ConnectionTask<E> {
                 return Ok(Woken::Mailbox);
             }
         }
-        if has_room_out && self.items.len() > 0 {
+        let takes_items = self.takes_items();
+        if takes_items && self.items.len() > 0 {
             return Ok(Woken::Mailbox);
         }
         let reads = has_room_out && self.service.wants_input();
@@ -269,7 +279,7 @@ impl<E: Endpoint> ConnectionTask<E> {
         tokio::select! {
             biased;
             () = self.mailbox.close_requested() => Ok(Woken::Close),
-            () = self.mailbox.notified(), if has_room_out => Ok(Woken::Mailbox),
+            () = self.mailbox.notified(), if takes_items => Ok(Woken::Mailbox),
             ready = self.stream.ready(interest) => ready.map(Woken::Socket),
             () = timer, if is_armed => Ok(Woken::Timer),
             _ = memory.changed(), if watches_memory => Ok(Woken::Memory),

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use braid_broker::{Answer, Item, Mailbox, Outbox, Submission, Task};
 use braid_types::{
-    Completion, Event, GroupId, Identity, PartitionId, Protocol, PublishResult, Refusal, RefusalKind, Request,
-    SubscriptionId, Ticket,
+    Completion, DeliveryId, Event, GroupId, Identity, PartitionId, Protocol, PublishResult, Refusal, RefusalKind,
+    Request, SubscriptionId, Ticket, Timestamp,
 };
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
@@ -25,6 +25,7 @@ use crate::node::{DEFAULT_VHOST, Node};
 use crate::operations::Caller;
 use crate::sessions::{SessionLink, SessionName};
 
+mod ahead;
 mod attachments;
 mod end;
 mod operate;
@@ -67,6 +68,14 @@ pub(crate) struct Service {
     session_end: Option<(Option<Box<braid_types::SessionState>>, u32)>,
     /// Members that settle at hand-off and have used up half of their grant.
     hungry: Vec<u32>,
+    /// Members that are handed messages ahead, and when they are looked at.
+    opened: Vec<u32>,
+    look_at: Option<Timestamp>,
+    /// Members of which deliveries may still be on their way back.
+    closing: usize,
+    /// The connection ends: the client is sent nothing more.
+    is_ending: bool,
+    unsent: Vec<(u32, DeliveryId)>,
     in_flight_bytes_max: usize,
     published: u64,
     /// Partitions with a log that settles went to since the last answer that waited for them.
@@ -110,6 +119,11 @@ impl Service {
             session: None,
             session_end: None,
             hungry: Vec::new(),
+            opened: Vec::new(),
+            look_at: None,
+            closing: 0,
+            is_ending: false,
+            unsent: Vec::new(),
             in_flight_bytes_max,
             published: 0,
             unsynced: SmallVec::new(),
@@ -160,13 +174,15 @@ impl Service {
             Item::ConfirmedPart { join, refused } => self.confirmed_part(join, refused),
             Item::Attached { attachment, result } => self.attached(attachment, result),
             Item::Got { ticket, attachment, taken } => self.got(ticket, attachment, taken),
+            Item::WindowSet { attachment } => self.ahead_closed(attachment),
             Item::Detached { attachment } => self.detached(attachment),
             Item::Cancelled { attachment } => self.cancelled(attachment),
             Item::Moved { subscription, attachment } => self.moved(subscription, attachment),
             Item::Done(event) => self.operation_ended(*event),
             Item::Synced => self.synced(),
             Item::Event(event) => {
-                if matches!(&*event, Event::SessionOpened { result: Ok(_), .. }) {
+                // One that came too late was never the client's.
+                if matches!(&*event, Event::SessionOpened { result: Ok(_), .. }) && !self.is_ending {
                     self.adopt_session();
                 }
                 self.events.push_back(*event);

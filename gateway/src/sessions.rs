@@ -208,7 +208,7 @@ impl Sessions {
             if let (Some(group), Some(state)) = (session.group, &session.state) {
                 let kept: Vec<DeliveryId> = state.in_flight.iter().filter_map(session_delivery).collect();
                 if let Some(partition) = node.broker.partition(group.partition) {
-                    partition.connection_closed(mailbox.connection(), kept);
+                    partition.connection_closed(mailbox.connection(), kept, Vec::new());
                 }
             }
             // What was kept of the session is still here.

@@ -12,13 +12,14 @@ use braid_types::{
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use super::ahead::{Ahead, HeldDelivery, Reason};
 use super::{Service, refusal_of};
 use crate::conversion;
 use crate::sessions::SessionGroup;
 use crate::shares::credit;
 
 /// The number of the attachment to a persistent session's own group.
-const SESSION_ATTACHMENT: u32 = 0;
+pub(super) const SESSION_ATTACHMENT: u32 = 0;
 
 /// One member in a group.
 #[derive(Debug)]
@@ -29,8 +30,11 @@ pub(super) struct Attachment {
     pub(super) subscription: SubscriptionId,
     /// The subscribe that waits for the answer.
     pub(super) ticket: Option<Ticket>,
-    /// Deliveries that the client has not settled.
+    /// Deliveries that the client was sent and has not settled.
     pub(super) unacked: u32,
+    pub(super) ahead: Ahead,
+    /// The client asked for another window before the member was there.
+    pub(super) is_window_due: bool,
     /// What a hand-off member took since its last grant.
     pub(super) taken_messages: u32,
     pub(super) taken_bytes: u64,
@@ -51,6 +55,8 @@ impl Attachment {
             subscription,
             ticket: None,
             unacked: 0,
+            ahead: Ahead::default(),
+            is_window_due: false,
             taken_messages: 0,
             taken_bytes: 0,
             detach: None,
@@ -85,9 +91,13 @@ impl Service {
         match result {
             Ok(member) => {
                 state.member = Some(member);
+                let is_window_due = std::mem::take(&mut state.is_window_due);
                 let detach = state.detach.take();
                 if let Some(ticket) = ticket {
                     self.complete(ticket, Ok(Completion::Done));
+                }
+                if is_window_due {
+                    self.tell_window(attachment);
                 }
                 if let Some((unacked, ticket)) = detach {
                     self.detach(attachment, unacked, ticket);
@@ -134,6 +144,8 @@ impl Service {
             state.detach = Some((unacked, ticket));
             return;
         };
+        self.close_ahead(attachment, Reason::Slow);
+        let Some(state) = self.attachments.get_mut(&attachment) else { return };
         if unacked != UnackedOnEnd::Keep {
             // They end with the member; the client settles nothing of it any more.
             state.unacked = 0;
@@ -185,6 +197,17 @@ impl Service {
         message: Arc<Message>,
     ) {
         let Some(state) = self.attachments.get_mut(&attachment) else { return };
+        if !settled {
+            if self.is_ending {
+                return self.unsent.push((attachment, delivery));
+            }
+            if state.ahead.must_give_back(state.unacked) {
+                return self.give_back(attachment, delivery);
+            }
+            if state.ahead.must_hold(state.unacked) {
+                return state.ahead.hold(HeldDelivery { delivery, redelivered, delivery_count, message });
+            }
+        }
         let key = if settled {
             let had = state.taken_messages;
             state.taken_messages += 1;
@@ -239,13 +262,46 @@ impl Service {
     }
 
     pub(super) fn settle(&mut self, key: DeliveryKey, outcome: Outcome) {
+        if matches!(outcome, Outcome::Released | Outcome::Modified) {
+            // It comes again before what never came.
+            self.close_ahead(key.attachment, Reason::PutBack);
+        }
         let Some(state) = self.attachments.get_mut(&key.attachment) else { return };
         let Some(member) = state.member else { return };
         let (partition, group) = (state.partition, state.group);
         state.unacked = state.unacked.saturating_sub(1);
+        let next = state.ahead.next(state.unacked);
+        let node = &self.node;
+        let is_quick = state.ahead.settled(|| node.broker.clock.now());
         if state.is_ended && state.unacked == 0 {
             self.attachments.remove(&key.attachment);
         }
+        self.send_settle(partition, group, member, DeliveryId(key.delivery), outcome);
+        if is_quick {
+            self.open_ahead(key.attachment);
+        }
+        if let Some(HeldDelivery { delivery, redelivered, delivery_count, message }) = next {
+            self.deliver(key.attachment, delivery, false, redelivered, delivery_count, message);
+        }
+    }
+
+    /// A delivery that the client is not sent goes back.
+    pub(super) fn give_back(&mut self, attachment: u32, delivery: DeliveryId) {
+        let Some(state) = self.attachments.get(&attachment) else { return };
+        if let Some(member) = state.member {
+            self.send_settle(state.partition, state.group, member, delivery, Outcome::Released);
+        }
+    }
+
+    /// Sends a settle, together with those before it.
+    fn send_settle(
+        &mut self,
+        partition: PartitionId,
+        group: GroupId,
+        member: MemberId,
+        delivery: DeliveryId,
+        outcome: Outcome,
+    ) {
         let batch = self.batch(partition);
         if let Some(task) = batch.tasks.last_mut()
             && let Command::Settle { member: last, deliveries, outcome: last_outcome, .. } = &mut task.command
@@ -253,11 +309,11 @@ impl Service {
             && *last_outcome == outcome
             && deliveries.len() < braid_machine::limits::DELIVERIES_PER_SETTLE_MAX
         {
-            deliveries.push(DeliveryId(key.delivery));
+            deliveries.push(delivery);
             return;
         }
         self.note_unsynced(partition);
-        let deliveries = SmallVec::from_slice(&[DeliveryId(key.delivery)]);
+        let deliveries = SmallVec::from_slice(&[delivery]);
         self.send(partition, Command::Settle { group, member, deliveries, outcome }, Answer::Silent);
     }
 
@@ -327,13 +383,8 @@ impl Service {
     }
 
     pub(super) fn set_window(&mut self, subscription: SubscriptionId, messages: u32) {
-        let Some(attachment) = self.subscriptions.get(&subscription).and_then(super::Subscription::attachment) else {
-            return;
-        };
-        let Some(state) = self.attachments.get(&attachment) else { return };
-        let (partition, group) = (state.partition, state.group);
-        if let Some(member) = state.member {
-            self.send(partition, Command::SetWindow { group, member, messages }, Answer::Silent);
+        if let Some(attachment) = self.subscriptions.get(&subscription).and_then(super::Subscription::attachment) {
+            self.change_window(attachment, messages);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use braid_broker::{InterestKey, Item};
-use braid_types::{DeliveryId, Protocol};
+use braid_types::{Delivery, DeliveryId, Event, Protocol};
 
 use super::{Service, Subscription};
 use crate::limits::LAST_OPERATION_TIMEOUT_MS;
@@ -15,10 +15,10 @@ impl Service {
     /// Ends the service. Publishes that were read before the connection was lost are still stored.
     /// `items` were taken from the mailbox and not looked at yet.
     pub(crate) async fn end(mut self, items: impl Iterator<Item = Item>) {
-        for item in items {
+        self.stop_delivering();
+        for item in items.chain(self.mailbox.take()) {
             self.item(item);
         }
-        self.events.clear();
         let deadline = Duration::from_millis(LAST_OPERATION_TIMEOUT_MS);
         if tokio::time::timeout(deadline, self.finish_waiting()).await.is_err() {
             tracing::warn!(connection = self.mailbox.connection().0, "a lost connection's last requests did not end");
@@ -32,7 +32,7 @@ impl Service {
             state.iter().flat_map(|state| state.in_flight.iter()).filter_map(session_delivery).collect();
         // To all partitions: a move of a share may have attached the connection anywhere, without its knowing.
         for partition in self.node.broker.partitions() {
-            partition.connection_closed(self.mailbox.connection(), kept.clone());
+            partition.connection_closed(self.mailbox.connection(), kept.clone(), self.unsent.clone());
         }
         match (&self.session, &self.session_name) {
             (Some(link), _) => self.node.sessions.end(&self.node, link, &self.mailbox, state, expiry_s),
@@ -40,6 +40,21 @@ impl Service {
             (None, None) => {}
         }
         self.delete_exclusive_groups().await;
+    }
+
+    /// From now on the client is sent nothing; what it was not sent will go back, not counted as tried.
+    pub(crate) fn stop_delivering(&mut self) {
+        if std::mem::replace(&mut self.is_ending, true) {
+            return;
+        }
+        for event in std::mem::take(&mut self.events) {
+            if let Event::Deliver(Delivery { key: Some(key), .. }) = event {
+                self.unsent.push((key.attachment, DeliveryId(key.delivery)));
+            }
+        }
+        for (attachment, state) in &mut self.attachments {
+            self.unsent.extend(state.ahead.take_held().map(|delivery| (*attachment, delivery)));
+        }
     }
 
     /// Deletes the groups that belong to this connection alone.

@@ -12,6 +12,7 @@ use braid_types::{
 use bytes::Bytes;
 
 use super::Service;
+use super::ahead::Ahead;
 use super::attachments::Attachment;
 use super::operate::Pending;
 use crate::node::show;
@@ -146,6 +147,11 @@ impl Service {
         let attachment = self.mailbox.allocate_attachment();
         let mut state = Attachment::new(row.partition, row.id, request.subscription);
         state.ticket = Some(request.ticket);
+        if let Settlement::Acknowledged { messages } = request.settlement
+            && self.protocol == Protocol::Amqp
+        {
+            state.ahead = Ahead::new(messages, self.node.config.limits.ahead_prefetch_min);
+        }
         let on_loss = OnLoss::Detach(request.on_loss);
         let member = self.member_config(attachment, request.settlement, request.priority, request.exclusive, on_loss);
         self.subscriptions.insert(request.subscription, Subscription::ByName { attachment });

@@ -22,6 +22,9 @@ pub const PUBLISHER_PAUSE_MS: u64 = 10;
 /// not keep a 64 KiB buffer alive.
 pub const BODY_COMPACTED_BYTES_MAX: usize = 4 * 1024;
 
+/// Deliveries of a lost connection that do not count as tried because they were never sent: they go into one command.
+pub const UNSENT_DELIVERIES_MAX: usize = 32_768;
+
 /// Submissions that a partition takes from its inbox before it hands out what came of them: bounds the latency that
 /// one busy partition adds, and makes one wake-up per connection and round.
 pub const ROUND_SUBMISSIONS_MAX: usize = 128;

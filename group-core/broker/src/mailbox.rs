@@ -98,6 +98,11 @@ pub enum Item {
         /// The message, if there was one.
         taken: Result<Option<(Taken, Arc<Message>)>, Refused>,
     },
+    /// An attachment has the window that it asked for: what was handed out by its former one came before.
+    WindowSet {
+        /// Which attachment.
+        attachment: u32,
+    },
     /// An attachment gets nothing more.
     Detached {
         /// Which attachment.

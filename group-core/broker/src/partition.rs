@@ -11,6 +11,7 @@ use braid_replica::Error;
 use braid_types::{ConnectionId, DeliveryId, GroupId, Message, PartitionId};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::limits::UNSENT_DELIVERIES_MAX;
 use crate::listing::{GroupListing, MemberListing};
 use crate::work::{Answer, Submission, Task};
 use crate::{Clock, ConnectionInfo, Counters, Mailbox, MemoryGauge};
@@ -54,7 +55,7 @@ pub enum PartitionNote {
 #[derive(Debug)]
 pub(crate) enum Job {
     Submit(Submission),
-    ConnectionClosed { connection: ConnectionId, kept: Vec<DeliveryId> },
+    ConnectionClosed { connection: ConnectionId, kept: Vec<DeliveryId>, unsent: Vec<(u32, DeliveryId)> },
     Inspect { groups: Option<Vec<GroupId>>, answer: oneshot::Sender<Vec<(GroupId, Inspected)>> },
     Reconcile { wanted: Vec<(GroupId, GroupConfig)>, upto: GroupId, answer: oneshot::Sender<()> },
     Barrier { answer: oneshot::Sender<()> },
@@ -151,9 +152,16 @@ impl PartitionHandle {
     }
 
     /// A connection is lost: its members are detached or paused, as they were attached. `kept` are the deliveries that a
-    /// paused member's session holds; what else was handed out to it never arrived and goes back.
-    pub fn connection_closed(&self, connection: ConnectionId, kept: Vec<DeliveryId>) {
-        self.send(Job::ConnectionClosed { connection, kept });
+    /// paused member's session holds; what else was handed out to it never arrived and goes back. `unsent` are those that
+    /// others were never sent, with their attachments, at most [`UNSENT_DELIVERIES_MAX`]: they do not count as tried.
+    pub fn connection_closed(
+        &self,
+        connection: ConnectionId,
+        kept: Vec<DeliveryId>,
+        mut unsent: Vec<(u32, DeliveryId)>,
+    ) {
+        unsent.truncate(UNSENT_DELIVERIES_MAX);
+        self.send(Job::ConnectionClosed { connection, kept, unsent });
     }
 
     /// What the partition has of `groups` (all, when `None`).

@@ -38,6 +38,11 @@ pub enum Answer {
         /// Which attachment holds it.
         attachment: u32,
     },
+    /// Tell the connection that what was handed out by its former window is on its way.
+    SetWindow {
+        /// Which attachment.
+        attachment: u32,
+    },
     /// Tell the connection that the attachment gets nothing more.
     Detach {
         /// Which attachment.

@@ -133,6 +133,8 @@ pub enum Command {
         connection: ConnectionId,
         /// Deliveries that paused members keep; the rest of what those hold goes back, not counted as tried.
         kept: SmallVec<[DeliveryId; 4]>,
+        /// Deliveries that ending members were never sent, each with its attachment: they go back, not counted as tried.
+        unsent: Vec<(u32, DeliveryId)>,
     },
     /// A node is gone with all its connections. Their members end or are paused, as their [`OnLoss`] says; what those
     /// held that end goes back, not counted as tried (SPEC section 3), and paused ones keep all that they hold.

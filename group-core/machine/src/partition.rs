@@ -109,8 +109,8 @@ impl Partition {
             Command::EndDeadLetters { group, messages } => {
                 self.in_group(stamp, group, effects, |group, context| group.end_dead_letters(context, &messages))
             }
-            Command::ConnectionLost { node, connection, kept } => {
-                self.connection_lost(stamp, node, connection, kept.into_vec(), effects)
+            Command::ConnectionLost { node, connection, kept, unsent } => {
+                self.connection_lost(stamp, (node, connection), (kept.into_vec(), unsent), effects)
             }
             Command::NodeLost { node } => self.node_lost(stamp, node, effects),
             Command::Lead { node } => self.lead(node),

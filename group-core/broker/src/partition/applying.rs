@@ -133,6 +133,7 @@ impl Owner {
                     tracing::debug!("nobody waits for the session's member any more");
                 }
             }
+            Answer::SetWindow { attachment } => self.push(from, Item::WindowSet { attachment }),
             Answer::Detach { attachment } => self.push(from, Item::Detached { attachment }),
             Answer::Get { ticket, attachment } => self.answer_get(from, (ticket, attachment), group, reply),
             Answer::Once(waiting) => {

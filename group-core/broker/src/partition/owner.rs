@@ -119,9 +119,9 @@ impl Owner {
                 Job::ConnectionClosed { connection, .. } if !self.attached.concerns(connection) => {
                     self.attached.remove(connection);
                 }
-                Job::ConnectionClosed { connection, kept } => {
+                Job::ConnectionClosed { connection, kept, unsent } => {
                     let kept = kept.into_iter().collect();
-                    let command = Command::ConnectionLost { node: self.owned.node, connection, kept };
+                    let command = Command::ConnectionLost { node: self.owned.node, connection, kept, unsent };
                     self.push_own(Part::Lost { connection, command });
                 }
                 Job::Reconcile { wanted, upto, answer } => {

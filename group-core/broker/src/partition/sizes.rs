@@ -22,7 +22,7 @@ pub(super) fn command_bytes(command: &Command) -> usize {
             groups_bytes(groups) + name.len() + 2 * NUMBER_BYTES
         }
         Command::Settle { deliveries, .. } => FIELDS_BYTES + NUMBER_BYTES * deliveries.len(),
-        Command::ConnectionLost { kept, .. } => FIELDS_BYTES + NUMBER_BYTES * kept.len(),
+        Command::ConnectionLost { kept, unsent, .. } => FIELDS_BYTES + NUMBER_BYTES * (kept.len() + 2 * unsent.len()),
         Command::EndDeadLetters { messages, .. } => FIELDS_BYTES + 2 * NUMBER_BYTES * messages.len(),
         Command::DefineGroupSet { groups, .. } => FIELDS_BYTES + NUMBER_BYTES * groups.len(),
         Command::Attach { member, .. } => 2 * FIELDS_BYTES + member.filter.as_ref().map_or(0, filter_bytes),
@@ -90,7 +90,8 @@ mod tests {
         for count in [0, 1, 5, 100] {
             let deliveries = || (0..count).map(|_| DeliveryId(MOST)).collect();
             check(&Command::Settle { group, member, deliveries: deliveries(), outcome: Outcome::Released });
-            check(&Command::ConnectionLost { node: MOST, connection: ConnectionId(MOST), kept: deliveries() });
+            let unsent = (0..count).map(|_| (u32::MAX, DeliveryId(MOST))).collect();
+            check(&Command::ConnectionLost { node: MOST, connection: ConnectionId(MOST), kept: deliveries(), unsent });
             check(&Command::EndDeadLetters { group, messages: (0..count).map(|_| message).collect() });
         }
         check(&Command::Attach { group, member: Box::new(attached) });

@@ -76,7 +76,7 @@ async fn a_lost_connection_is_sent_nothing_more_by_what_was_on_its_way() {
     lost.lose();
     scene.publish(&["1"]);
     lost.lose();
-    scene.partition().connection_closed(ConnectionId(99), Vec::new());
+    scene.partition().connection_closed(ConnectionId(99), Vec::new(), Vec::new());
     scene.quiet().await;
     assert!(lost.take().is_empty());
     assert_eq!(scene.counts(GROUP).await, (2, 0, 0));

@@ -199,7 +199,7 @@ impl Client {
     pub(crate) fn lose_keeping(&self, kept: &[u64]) {
         self.mailbox.close();
         let kept = kept.iter().copied().map(DeliveryId).collect();
-        self.partition.connection_closed(self.mailbox.connection(), kept);
+        self.partition.connection_closed(self.mailbox.connection(), kept, Vec::new());
     }
 
     pub(crate) fn take(&self) -> Vec<Seen> {
@@ -251,7 +251,7 @@ impl Seen {
             }
             Item::Detached { attachment } => Self::Detached(attachment),
             Item::Cancelled { attachment } => Self::Cancelled(attachment),
-            Item::Moved { .. } | Item::Done(_) | Item::Synced | Item::Event(_) => Self::Other,
+            Item::WindowSet { .. } | Item::Moved { .. } | Item::Done(_) | Item::Synced | Item::Event(_) => Self::Other,
         }
     }
 }

@@ -51,7 +51,7 @@ impl Client {
     /// The driver has noticed that the connection is lost.
     pub(crate) fn lose(&self) {
         self.mailbox.close();
-        self.partition.connection_closed(self.mailbox.connection(), Vec::new());
+        self.partition.connection_closed(self.mailbox.connection(), Vec::new(), Vec::new());
     }
 
     pub(crate) fn take(&self) -> Vec<Item> {

@@ -15,8 +15,13 @@ use crate::{OnLoss, Reply};
 /// What was lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss<'a> {
-    /// A connection; paused members keep these deliveries (in order of their ids).
-    Connection(&'a [DeliveryId]),
+    /// A connection. All in order.
+    Connection {
+        /// Deliveries that paused members keep.
+        kept: &'a [DeliveryId],
+        /// Deliveries that ending members were never sent, with their attachments.
+        unsent: &'a [(u32, DeliveryId)],
+    },
     /// A whole node; paused members keep all that they hold.
     Node,
 }
@@ -25,7 +30,7 @@ impl Loss<'_> {
     /// How deliveries of a member end that ends with it.
     fn outcome(self, of_connection: Outcome) -> Outcome {
         match self {
-            Self::Connection(_) => of_connection,
+            Self::Connection { .. } => of_connection,
             Self::Node => Outcome::Released,
         }
     }
@@ -33,7 +38,15 @@ impl Loss<'_> {
     /// Whether a paused member keeps a delivery.
     fn keeps(self, delivery: DeliveryId) -> bool {
         match self {
-            Self::Connection(kept) => kept.binary_search(&delivery).is_ok(),
+            Self::Connection { kept, .. } => kept.binary_search(&delivery).is_ok(),
+            Self::Node => true,
+        }
+    }
+
+    /// Whether a member that ends was sent a delivery, as far as anybody knows.
+    fn was_sent(self, attachment: u32, delivery: DeliveryId) -> bool {
+        match self {
+            Self::Connection { unsent, .. } => unsent.binary_search(&(attachment, delivery)).is_err(),
             Self::Node => true,
         }
     }
@@ -51,7 +64,11 @@ impl Group {
             members.iter().filter_map(|(_, id)| self.stop_lost(context, *id)).collect();
         for (id, on_loss, _) in &stopped {
             match on_loss {
-                OnLoss::Detach(outcome) => self.settle_all(context, *id, loss.outcome(*outcome)),
+                OnLoss::Detach(outcome) => {
+                    let attachment = self.members.get(*id).map_or(0, |member| member.owner.attachment);
+                    self.give_back_unless(context, *id, |delivery| loss.was_sent(attachment, delivery));
+                    self.settle_all(context, *id, loss.outcome(*outcome));
+                }
                 OnLoss::Pause => self.give_back_unless(context, *id, |delivery| loss.keeps(delivery)),
             }
         }

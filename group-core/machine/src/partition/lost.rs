@@ -9,18 +9,18 @@ use crate::partition::Partition;
 use crate::{Effect, Reply};
 
 impl Partition {
-    /// A connection is gone, with all its members.
+    /// A connection is gone, with all its members. What paused ones keep, and what ending ones were never sent.
     pub(super) fn connection_lost(
         &mut self,
         stamp: Stamp,
-        node: u64,
-        connection: ConnectionId,
-        mut kept: Vec<DeliveryId>,
+        (node, connection): (u64, ConnectionId),
+        (mut kept, mut unsent): (Vec<DeliveryId>, Vec<(u32, DeliveryId)>),
         effects: &mut Vec<Effect>,
     ) -> Reply {
         kept.sort_unstable();
+        unsent.sort_unstable();
         let members = self.attachments.of_connection(node, connection);
-        self.lose(stamp, &members, Loss::Connection(&kept), effects)
+        self.lose(stamp, &members, Loss::Connection { kept: &kept, unsent: &unsent }, effects)
     }
 
     /// A node is gone, with the members of all its connections.

@@ -1,6 +1,7 @@
 //! Commands: a kind, the version of that kind, and its fields in order.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use braid_types::CorruptBytes;
 use bytes::{Bytes, BytesMut};
@@ -30,7 +31,9 @@ mod kind {
     pub(super) const ENQUEUE_ONCE: Kind = [14, 1];
     pub(super) const CONFIGURE: Kind = [15, 1];
     pub(super) const DEFINE_GROUP_SET: Kind = [16, 1];
-    pub(super) const CONNECTION_LOST: Kind = [17, 1];
+    /// Without what was never sent.
+    pub(super) const CONNECTION_LOST_1: Kind = [17, 1];
+    pub(super) const CONNECTION_LOST: Kind = [17, 2];
     pub(super) const NODE_LOST: Kind = [18, 1];
     pub(super) const LEAD: Kind = [19, 1];
     pub(super) const END_DEAD_LETTERS: Kind = [20, 1];
@@ -67,8 +70,8 @@ pub(super) fn put(command: &Command, out: &mut BytesMut) {
         }
         Command::Configure { group, config } => put_fields(kind::CONFIGURE, &[group, &**config], out),
         Command::DefineGroupSet { set, groups } => put_fields(kind::DEFINE_GROUP_SET, &[set, groups], out),
-        Command::ConnectionLost { node, connection, kept } => {
-            put_fields(kind::CONNECTION_LOST, &[node, connection, kept], out);
+        Command::ConnectionLost { node, connection, kept, unsent } => {
+            put_fields(kind::CONNECTION_LOST, &[node, connection, kept, unsent], out);
         }
         Command::NodeLost { node } => put_fields(kind::NODE_LOST, &[node], out),
         Command::Lead { node } => put_fields(kind::LEAD, &[node], out),
@@ -135,10 +138,11 @@ fn read_further(kind: kind::Kind, input: &mut Bytes, addresses: &mut Addresses) 
         },
         kind::CONFIGURE => Command::Configure { group: Field::read(input)?, config: Box::new(Field::read(input)?) },
         kind::DEFINE_GROUP_SET => Command::DefineGroupSet { set: Field::read(input)?, groups: Field::read(input)? },
-        kind::CONNECTION_LOST => Command::ConnectionLost {
+        kind::CONNECTION_LOST | kind::CONNECTION_LOST_1 => Command::ConnectionLost {
             node: Field::read(input)?,
             connection: Field::read(input)?,
             kept: Field::read(input)?,
+            unsent: if kind == kind::CONNECTION_LOST { Field::read(input)? } else { Vec::new() },
         },
         kind::NODE_LOST => Command::NodeLost { node: Field::read(input)? },
         kind::LEAD => Command::Lead { node: Field::read(input)? },

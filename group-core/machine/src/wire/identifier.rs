@@ -74,6 +74,18 @@ impl Field for DeliveryId {
     }
 }
 
+/// An attachment and a delivery.
+impl Field for (u32, DeliveryId) {
+    fn put(&self, out: &mut BytesMut) {
+        self.0.put(out);
+        self.1.put(out);
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, CorruptBytes> {
+        Ok((u32::read(input)?, DeliveryId::read(input)?))
+    }
+}
+
 impl Field for Timestamp {
     fn put(&self, out: &mut BytesMut) {
         self.0.put(out);

@@ -89,9 +89,7 @@ pub(crate) fn action() -> impl Strategy<Value = Action> {
         6 => (group(), owner(), any::<bool>(), outcome()).prop_map(|(group, owner, settled, on_loss)| {
             Action::Plain(Command::Get { group, owner, settled, on_loss })
         }),
-        4 => (node(), connection(), prop::collection::vec(delivery(), 0..4)).prop_map(|(node, connection, kept)| {
-            Action::Plain(Command::ConnectionLost { node, connection, kept: kept.into() })
-        }),
+        4 => connection_lost(),
         1 => node().prop_map(|node| Action::Plain(Command::NodeLost { node })),
         1 => node().prop_map(|node| Action::Plain(Command::Lead { node })),
         2 => (group(), config())
@@ -201,6 +199,15 @@ fn credit() -> impl Strategy<Value = Credit> {
 
 fn owner() -> impl Strategy<Value = Owner> {
     (node(), connection(), 0_u32..4).prop_map(|(node, connection, attachment)| Owner { node, connection, attachment })
+}
+
+fn connection_lost() -> impl Strategy<Value = Action> {
+    let unsent = prop::collection::vec((owner().prop_map(|owner| owner.attachment), delivery()), 0..4);
+    (node(), connection(), prop::collection::vec(delivery(), 0..4), unsent).prop_map(
+        |(node, connection, kept, unsent)| {
+            Action::Plain(Command::ConnectionLost { node, connection, kept: kept.into(), unsent })
+        },
+    )
 }
 
 fn to_member() -> impl Strategy<Value = ToMember> {

@@ -8,7 +8,7 @@ use braid_machine::{
     Command, Credit, DropReason, Effect, GroupSetId, Groups, MemberConfig, MessageHeader, OnLoss, Overflow, Owner,
     PublishIdentity, Refused, Reply, Strategy, Taken,
 };
-use braid_types::{DeliveryId, GroupId, MemberId, MessageId, Outcome, Stamp, Timestamp, UnackedOnEnd};
+use braid_types::{ConnectionId, DeliveryId, GroupId, MemberId, MessageId, Outcome, Stamp, Timestamp, UnackedOnEnd};
 
 use group::{Group, Member, Message, State, known, order};
 
@@ -95,11 +95,10 @@ impl Model {
             Command::EndDeadLetters { group, messages } => {
                 self.within(group, |model, group, _| model.end_dead_letters(group, &messages))
             }
-            Command::ConnectionLost { node, connection, kept } => {
-                let is_lost = |owner: Owner| owner.node == node && owner.connection == connection;
-                self.lose(is_lost, |outcome| outcome, |delivery| kept.contains(&delivery))
+            Command::ConnectionLost { node, connection, kept, unsent } => {
+                self.connection_lost((node, connection), &kept, &unsent)
             }
-            Command::NodeLost { node } => self.lose(|owner| owner.node == node, |_| Outcome::Released, |_| true),
+            Command::NodeLost { node } => self.lose(|owner| owner.node == node, |_, _, _| Outcome::Released, |_| true),
             Command::Lead { node } => {
                 self.leading = Some(node);
                 Reply::Done
@@ -107,11 +106,23 @@ impl Model {
         }
     }
 
+    fn connection_lost(
+        &mut self,
+        lost: (u64, ConnectionId),
+        kept: &[DeliveryId],
+        unsent: &[(u32, DeliveryId)],
+    ) -> Reply {
+        let outcome_of = |outcome, owner: Owner, delivery| {
+            if unsent.contains(&(owner.attachment, delivery)) { Outcome::Released } else { outcome }
+        };
+        self.lose(|owner| (owner.node, owner.connection) == lost, outcome_of, |delivery| kept.contains(&delivery))
+    }
+
     /// In each group: members are stopped, then each gives back what it has to, then it is seen whether any is left.
     fn lose(
         &mut self,
         is_lost: impl Fn(Owner) -> bool,
-        outcome_of: impl Fn(Outcome) -> Outcome,
+        outcome_of: impl Fn(Outcome, Owner, DeliveryId) -> Outcome,
         keeps: impl Fn(DeliveryId) -> bool,
     ) -> Reply {
         for at in self.groups.keys().copied().collect::<Vec<_>>() {
@@ -131,11 +142,14 @@ impl Model {
                     let (kept, ended) =
                         std::mem::take(&mut member.unacked).into_iter().partition(|(delivery, _)| stays(*delivery));
                     member.unacked = kept;
-                    let outcome = match on_loss {
-                        OnLoss::Detach(outcome) => outcome_of(outcome),
-                        OnLoss::Pause => Outcome::Released,
-                    };
-                    BTreeMap::into_values(ended).for_each(|message| model.end(group, at, message, outcome));
+                    let owner = member.config.owner;
+                    for (delivery, message) in BTreeMap::into_iter(ended) {
+                        let outcome = match on_loss {
+                            OnLoss::Detach(outcome) => outcome_of(outcome, owner, delivery),
+                            OnLoss::Pause => Outcome::Released,
+                        };
+                        model.end(group, at, message, outcome);
+                    }
                 }
                 model.tell_unused(group, at, had_present);
                 Reply::Done

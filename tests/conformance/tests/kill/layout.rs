@@ -2,8 +2,8 @@
 //!
 //! | queue | class | fed by | members |
 //! |---|---|---|---|
-//! | `kill.classic` | disk | AMQP, default exchange | two AMQP |
-//! | `kill.quorum` | quorum | AMQP, default exchange | two AMQP |
+//! | `kill.classic` | disk | AMQP, default exchange | two AMQP, one of them quick |
+//! | `kill.quorum` | quorum | AMQP, default exchange | two AMQP, one of them quick |
 //! | `kill.topic` | disk | binding `kill.t.#`: AMQP, MQTT, NATS | one AMQP |
 //! | `kg` | quorum | the same binding | one AMQP, and MQTT through `$share/kg/kill/t/#` |
 //! | `kill.nats` | disk | the same binding | NATS through `$queue.kill.nats` |
@@ -20,6 +20,9 @@ use lapin::{
 
 /// Prefetch of an AMQP consumer, in messages.
 pub(crate) const PREFETCH: u16 = 100;
+
+/// Prefetch of one that is handed messages ahead, because it settles so few in no time.
+const PREFETCH_QUICK: u16 = 2;
 
 /// Receive Maximum of the MQTT member, in messages.
 pub(crate) const RECEIVE_MAXIMUM: u16 = 50;
@@ -66,19 +69,19 @@ impl Queue {
         }
     }
 
-    /// AMQP consumers that it has.
-    pub(crate) fn consumers(self) -> u32 {
+    /// The prefetch of each AMQP consumer that it has.
+    pub(crate) fn prefetches(self) -> &'static [u16] {
         match self {
-            Self::Classic | Self::Quorum => 2,
-            Self::Topic | Self::Shared => 1,
-            Self::Nats => 0,
+            Self::Classic | Self::Quorum => &[PREFETCH, PREFETCH_QUICK],
+            Self::Topic | Self::Shared => &[PREFETCH],
+            Self::Nats => &[],
         }
     }
 
     /// What its members may hold together. Members whose acks are never known to be committed (MQTT, NATS) count twice:
     /// what they hold, and as much that they have acknowledged.
     pub(crate) fn windows(self) -> u64 {
-        let amqp = u64::from(self.consumers()) * u64::from(PREFETCH);
+        let amqp: u64 = self.prefetches().iter().map(|prefetch| u64::from(*prefetch)).sum();
         match self {
             Self::Classic | Self::Quorum | Self::Topic => amqp,
             Self::Shared => amqp + 2 * u64::from(RECEIVE_MAXIMUM),

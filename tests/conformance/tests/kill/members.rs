@@ -17,13 +17,13 @@ use lapin::{
 use tokio::task::JoinSet;
 
 use crate::{
-    layout::{BY_NAME, PREFETCH, Queue, RECEIVE_MAXIMUM, SHARE},
+    layout::{BY_NAME, Queue, RECEIVE_MAXIMUM, SHARE},
     ledger::Ledger,
     message::Id,
     random::Random,
 };
 
-/// How many deliveries a consumer lets come before it acknowledges them, at most. Far below the prefetch.
+/// How many deliveries a consumer lets come before it acknowledges them, at most; half of its prefetch if that is less.
 const BATCH_MAX: u64 = 20;
 
 /// Deliveries after which a consumer makes sure that its acks are committed.
@@ -37,6 +37,7 @@ struct AmqpMember {
     ledger: Arc<Ledger>,
     queue: Queue,
     number: u32,
+    prefetch: u16,
     channel: Channel,
     random: Random,
     /// Received and not acknowledged.
@@ -55,8 +56,8 @@ pub(crate) async fn start(
 ) -> Result<Connection, Failure> {
     let connection = amqp::connect(broker.address(Port::Amqp)?).await?;
     for queue in Queue::ALL {
-        for _ in 0..queue.consumers() {
-            consume(&connection, ledger, queue, tasks).await?;
+        for prefetch in queue.prefetches() {
+            consume(&connection, ledger, (queue, *prefetch), tasks).await?;
         }
     }
     let mut options = Options::new(Version::V5);
@@ -74,15 +75,16 @@ pub(crate) async fn start(
 pub(crate) async fn consume(
     connection: &Connection,
     ledger: &Arc<Ledger>,
-    queue: Queue,
+    (queue, prefetch): (Queue, u16),
     tasks: &mut JoinSet<()>,
 ) -> Result<(), Failure> {
     let channel = within("channel", connection.create_channel()).await??;
-    within("qos-ok", channel.basic_qos(PREFETCH, BasicQosOptions::default())).await??;
+    within("qos-ok", channel.basic_qos(prefetch, BasicQosOptions::default())).await??;
     let consumer = amqp::consume(&channel, queue.name()).await?;
     let number = ledger.member();
     let (held, acked, random) = (Vec::new(), Vec::new(), Random::new(u64::from(number)));
-    let member = AmqpMember { ledger: Arc::clone(ledger), queue, number, channel, random, held, last: None, acked };
+    let ledger = Arc::clone(ledger);
+    let member = AmqpMember { ledger, queue, number, prefetch, channel, random, held, last: None, acked };
     tasks.spawn(member.run(consumer));
     Ok(())
 }
@@ -125,7 +127,8 @@ impl AmqpMember {
     }
 
     fn batch(&mut self) -> usize {
-        usize::try_from(self.random.between(1, BATCH_MAX + 1)).unwrap_or(1)
+        let most = BATCH_MAX.min(u64::from(self.prefetch).div_ceil(2));
+        usize::try_from(self.random.between(1, most + 1)).unwrap_or(1)
     }
 
     fn take(&mut self, delivery: Delivery) {

@@ -4,6 +4,7 @@
 //! Each test starts a broker of its own. Waits are for events, polled where the protocol has none; the times that tests
 //! give to the broker (to live, to wait) are short, and only ever judged from below.
 
+mod ahead;
 mod at_least_once;
 mod causes;
 mod circles;

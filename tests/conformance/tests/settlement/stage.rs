@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use braid_conformance::{Broker, Failure, Outcome, PATIENCE, Port, amqp, http, within};
+use braid_conformance::{Broker, Failure, Options, Outcome, PATIENCE, Port, amqp, http, within};
 use lapin::{
     BasicProperties, Channel, Confirmation, Connection, Consumer, ExchangeKind,
     message::Delivery,
@@ -29,7 +29,13 @@ pub(crate) struct Stage {
 impl Stage {
     /// A broker, and a connection to it.
     pub(crate) async fn start() -> Result<Self, Failure> {
-        let broker = Broker::start().await?;
+        Self::start_with("").await
+    }
+
+    /// The same, with this configuration.
+    pub(crate) async fn start_with(config: &str) -> Result<Self, Failure> {
+        let options = Options { config: String::from(config), ..Options::default() };
+        let broker = Broker::start_with(options).await?;
         let connection = amqp::connect(broker.address(Port::Amqp)?).await?;
         let channel = amqp::confirming_channel(&connection).await?;
         Ok(Self { broker, connection, channel })

@@ -15,7 +15,7 @@ fn of(owner: Owner, on_loss: OnLoss, messages: u32) -> MemberConfig {
 
 fn lost(node: u64, connection: u64, kept: &[u64]) -> Command {
     let kept = kept.iter().map(|delivery| DeliveryId(*delivery)).collect();
-    Command::ConnectionLost { node, connection: ConnectionId(connection), kept }
+    Command::ConnectionLost { node, connection: ConnectionId(connection), kept, unsent: Vec::new() }
 }
 
 fn unacked(scene: &Scene, member: MemberId) -> Vec<u64> {
@@ -35,6 +35,22 @@ fn nothing_goes_back_to_another_member_of_the_same_lost_connection() {
     scene.attach(of(owner(1, 8), detach, 0));
     let again: Vec<(u64, u32)> = scene.sent().iter().map(|sent| (sent.message, sent.delivery_count)).collect();
     assert_eq!(again, messages.map(|message| (message, 1)));
+}
+
+#[test]
+fn what_was_never_sent_does_not_count_as_tried() {
+    let mut scene = Scene::new(GroupConfig::default());
+    let detach = OnLoss::Detach(Outcome::Modified);
+    let (one, other) = (Owner { attachment: 3, ..owner(1, 7) }, Owner { attachment: 4, ..owner(1, 7) });
+    scene.attach(of(one, detach, 2));
+    scene.attach(of(other, detach, 1));
+    let messages = [scene.publish_plain(), scene.publish_plain(), scene.publish_plain()];
+    let unsent = vec![(4, DeliveryId(0)), (3, DeliveryId(1)), (3, DeliveryId(9))];
+    let (connection, kept) = (ConnectionId(7), [].into_iter().collect());
+    scene.apply(Command::ConnectionLost { node: 1, connection, kept, unsent });
+    scene.attach(of(owner(1, 8), detach, 0));
+    let again: Vec<(u64, u32)> = scene.sent().iter().map(|sent| (sent.message, sent.delivery_count)).collect();
+    assert_eq!(again, [(messages[0], 1), (messages[1], 0), (messages[2], 0)]);
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! ```text
 //! BRAIDMQ=target/release/braidmq braid-bench durable-recovery   1,000,000 messages of 1 KiB, kill, start    about 2 GB
 //! BRAIDMQ=target/release/braidmq braid-bench idle-groups        100,000 durable queues, restart
-//! BRAIDMQ=target/release/braidmq braid-bench backlog            5,500,000 messages of 256 B in, cold out    about 4 GB
+//! BRAIDMQ=target/release/braidmq braid-bench backlog            6,000,000 messages of 256 B in, cold out    about 4 GB
 //! BRAIDMQ=target/release/braidmq braid-bench fan-out            10,000 durable queues on one exchange
 //! ```
 //! `--scale 100` divides the counts by 100, for a check that all works; `--set groups.partitions=8` and the like is handed

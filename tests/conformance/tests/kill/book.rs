@@ -156,7 +156,8 @@ impl Book {
             }
             self.again += u64::from(!is_handed_on);
         } else if arrival.flagged == Some(true) {
-            if id.stream.round == arrival.round && !arrival.stopping {
+            // A quick member gives back, flagged, what it was handed ahead and not sent.
+            if id.stream.round == arrival.round && !arrival.stopping && !self.queue.hands_out_ahead() {
                 faults.add(Fault::FlaggedWithoutReason, what);
             }
         } else {
@@ -281,7 +282,11 @@ mod tests {
     impl Scene {
         /// Messages 0 to 9 are published in round 0, and confirmed.
         fn new() -> Self {
-            let mut book = Book::new(QUEUE);
+            Self::of(QUEUE)
+        }
+
+        fn of(queue: Queue) -> Self {
+            let mut book = Book::new(queue);
             for sequence in 0..10 {
                 book.published(id(sequence));
                 book.confirmed(id(sequence));
@@ -396,10 +401,12 @@ mod tests {
 
     #[test]
     fn what_nobody_had_is_not_marked() {
-        let mut scene = Scene::new();
-        (0..10).for_each(|sequence| scene.deliver(0, sequence, sequence == 5));
-        (0..10).for_each(|sequence| scene.book.acked(id(sequence)));
-        assert_eq!(scene.found(), [Fault::FlaggedWithoutReason]);
+        for (queue, faults) in [(Queue::Topic, vec![Fault::FlaggedWithoutReason]), (Queue::Classic, vec![])] {
+            let mut scene = Scene::of(queue);
+            (0..10).for_each(|sequence| scene.deliver(0, sequence, sequence == 5));
+            (0..10).for_each(|sequence| scene.book.acked(id(sequence)));
+            assert_eq!(scene.found(), faults);
+        }
     }
 
     #[test]

@@ -78,6 +78,11 @@ impl Queue {
         }
     }
 
+    /// One of its members is quick enough to be handed messages ahead.
+    pub(crate) fn hands_out_ahead(self) -> bool {
+        self.prefetches().contains(&PREFETCH_QUICK)
+    }
+
     /// What its members may hold together. Members whose acks are never known to be committed (MQTT, NATS) count twice:
     /// what they hold, and as much that they have acknowledged.
     pub(crate) fn windows(self) -> u64 {

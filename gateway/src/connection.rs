@@ -224,7 +224,7 @@ impl<E: Endpoint> ConnectionTask<E> {
 
     /// There is room for output; or deliveries must be looked for that go back.
     fn takes_items(&mut self) -> bool {
-        self.endpoint.transmit().size_bytes() < self.output_bytes_max || self.service.is_closing_ahead()
+        self.endpoint.transmit().size_bytes() < self.output_bytes_max || self.service.is_closing_second_window()
     }
 
     fn drive(&mut self, now: Timestamp) {

@@ -62,11 +62,11 @@ pub(crate) const RESTORED_SHARE_WAITS_MS: u64 = 3_600_000;
 pub(crate) const LOG_CHECK_MS: u64 = 1_000;
 
 /// A member is quick when it settles so many windows...
-pub(crate) const AHEAD_WINDOWS: u32 = 4;
+pub(crate) const QUICK_WINDOWS: u32 = 4;
 
-/// ...in so many milliseconds: what is handed out ahead then waits for 5 ms.
-pub(crate) const AHEAD_WINDOWS_MS: u64 = 20;
+/// ...in so many milliseconds: what is handed out beyond the window then waits for 5 ms.
+pub(crate) const QUICK_WINDOWS_MS: u64 = 20;
 
-/// How often a member that is handed messages ahead is looked at, in milliseconds: for so long they may wait for a client
+/// How often a member that has a second window is looked at, in milliseconds: for so long messages may wait for a client
 /// that stopped, when others would have taken them.
-pub(crate) const AHEAD_LOOK_MS: u64 = 20;
+pub(crate) const SECOND_WINDOW_LOOK_MS: u64 = 20;

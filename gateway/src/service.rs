@@ -25,12 +25,12 @@ use crate::node::{DEFAULT_VHOST, Node};
 use crate::operations::Caller;
 use crate::sessions::{SessionLink, SessionName};
 
-mod ahead;
 mod attachments;
 mod end;
 mod operate;
 mod publish;
 mod route_cache;
+mod second_window;
 mod subscribe;
 mod sync;
 
@@ -68,7 +68,7 @@ pub(crate) struct Service {
     session_end: Option<(Option<Box<braid_types::SessionState>>, u32)>,
     /// Members that settle at hand-off and have used up half of their grant.
     hungry: Vec<u32>,
-    /// Members that are handed messages ahead, and when they are looked at.
+    /// Members that are handed a second window, and when they are looked at.
     opened: Vec<u32>,
     look_at: Option<Timestamp>,
     /// Members of which deliveries may still be on their way back.
@@ -174,7 +174,7 @@ impl Service {
             Item::ConfirmedPart { join, refused } => self.confirmed_part(join, refused),
             Item::Attached { attachment, result } => self.attached(attachment, result),
             Item::Got { ticket, attachment, taken } => self.got(ticket, attachment, taken),
-            Item::WindowSet { attachment } => self.ahead_closed(attachment),
+            Item::WindowSet { attachment } => self.second_window_closed(attachment),
             Item::Detached { attachment } => self.detached(attachment),
             Item::Cancelled { attachment } => self.cancelled(attachment),
             Item::Moved { subscription, attachment } => self.moved(subscription, attachment),

@@ -78,9 +78,9 @@ section! {
         output_bytes_max: usize = 16 * 1024 * 1024, 65_536..=4_294_967_295;
         /// What a consumer that settles quickly is handed beyond its prefetch, in messages, up to as many again. It waits
         /// in the broker. 0: nothing.
-        ahead_messages_max: u32 = 4_096, 0..=65_535;
+        second_window_messages_max: u32 = 4_096, 0..=65_535;
         /// Consumers with a smaller prefetch are not handed anything beyond it, in messages.
-        ahead_prefetch_min: u32 = 256, 1..=65_535;
+        second_window_prefetch_min: u32 = 256, 1..=65_535;
     }
 }
 

@@ -12,7 +12,7 @@ use braid_types::{
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::ahead::{Ahead, HeldDelivery, Reason};
+use super::second_window::{HeldDelivery, Reason, SecondWindow};
 use super::{Service, refusal_of};
 use crate::conversion;
 use crate::sessions::SessionGroup;
@@ -32,7 +32,7 @@ pub(super) struct Attachment {
     pub(super) ticket: Option<Ticket>,
     /// Deliveries that the client was sent and has not settled.
     pub(super) unacked: u32,
-    pub(super) ahead: Ahead,
+    pub(super) second_window: SecondWindow,
     /// The client asked for another window before the member was there.
     pub(super) is_window_due: bool,
     /// What a hand-off member took since its last grant.
@@ -55,7 +55,7 @@ impl Attachment {
             subscription,
             ticket: None,
             unacked: 0,
-            ahead: Ahead::default(),
+            second_window: SecondWindow::default(),
             is_window_due: false,
             taken_messages: 0,
             taken_bytes: 0,
@@ -144,7 +144,7 @@ impl Service {
             state.detach = Some((unacked, ticket));
             return;
         };
-        self.close_ahead(attachment, Reason::Slow);
+        self.close_second_window(attachment, Reason::Slow);
         let Some(state) = self.attachments.get_mut(&attachment) else { return };
         if unacked != UnackedOnEnd::Keep {
             // They end with the member; the client settles nothing of it any more.
@@ -201,11 +201,11 @@ impl Service {
             if self.is_ending {
                 return self.unsent.push((attachment, delivery));
             }
-            if state.ahead.must_give_back(state.unacked) {
+            if state.second_window.must_give_back(state.unacked) {
                 return self.give_back(attachment, delivery);
             }
-            if state.ahead.must_hold(state.unacked) {
-                return state.ahead.hold(HeldDelivery { delivery, redelivered, delivery_count, message });
+            if state.second_window.must_hold(state.unacked) {
+                return state.second_window.hold(HeldDelivery { delivery, redelivered, delivery_count, message });
             }
         }
         let key = if settled {
@@ -264,21 +264,21 @@ impl Service {
     pub(super) fn settle(&mut self, key: DeliveryKey, outcome: Outcome) {
         if matches!(outcome, Outcome::Released | Outcome::Modified) {
             // It comes again before what never came.
-            self.close_ahead(key.attachment, Reason::PutBack);
+            self.close_second_window(key.attachment, Reason::PutBack);
         }
         let Some(state) = self.attachments.get_mut(&key.attachment) else { return };
         let Some(member) = state.member else { return };
         let (partition, group) = (state.partition, state.group);
         state.unacked = state.unacked.saturating_sub(1);
-        let next = state.ahead.next(state.unacked);
+        let next = state.second_window.next(state.unacked);
         let node = &self.node;
-        let is_quick = state.ahead.settled(|| node.broker.clock.now());
+        let is_quick = state.second_window.settled(|| node.broker.clock.now());
         if state.is_ended && state.unacked == 0 {
             self.attachments.remove(&key.attachment);
         }
         self.send_settle(partition, group, member, DeliveryId(key.delivery), outcome);
         if is_quick {
-            self.open_ahead(key.attachment);
+            self.open_second_window(key.attachment);
         }
         if let Some(HeldDelivery { delivery, redelivered, delivery_count, message }) = next {
             self.deliver(key.attachment, delivery, false, redelivered, delivery_count, message);

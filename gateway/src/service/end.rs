@@ -53,7 +53,7 @@ impl Service {
             }
         }
         for (attachment, state) in &mut self.attachments {
-            self.unsent.extend(state.ahead.take_held().map(|delivery| (*attachment, delivery)));
+            self.unsent.extend(state.second_window.take_held().map(|delivery| (*attachment, delivery)));
         }
     }
 

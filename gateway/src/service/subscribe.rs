@@ -12,9 +12,9 @@ use braid_types::{
 use bytes::Bytes;
 
 use super::Service;
-use super::ahead::Ahead;
 use super::attachments::Attachment;
 use super::operate::Pending;
+use super::second_window::SecondWindow;
 use crate::node::show;
 use crate::operations;
 use crate::shares::{Share, UNACKED_ON_MOVE};
@@ -150,7 +150,7 @@ impl Service {
         if let Settlement::Acknowledged { messages } = request.settlement
             && self.protocol == Protocol::Amqp
         {
-            state.ahead = Ahead::new(messages, self.node.config.limits.ahead_prefetch_min);
+            state.second_window = SecondWindow::new(messages, self.node.config.limits.second_window_prefetch_min);
         }
         let on_loss = OnLoss::Detach(request.on_loss);
         let member = self.member_config(attachment, request.settlement, request.priority, request.exclusive, on_loss);

@@ -1,7 +1,7 @@
 //! Byte forms of commands and snapshots: they come back as they were, and damaged ones harm nobody.
 
 use braid_machine::{Command, GroupConfig, MessageHeader, Owner, Partition, decode_commands};
-use braid_types::{GroupId, Machine, Outcome, Stamp, Timestamp, Wire};
+use braid_types::{ConnectionId, DeliveryId, GroupId, Machine, Outcome, Stamp, Timestamp, Wire};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
@@ -146,4 +146,17 @@ fn an_unknown_kind_or_version_is_not_guessed_at() {
     }
     assert!(Partition::restore(&mut Bytes::from_static(&[2, 0, 0, 0, 0])).is_err());
     assert!(Partition::restore(&mut Bytes::from_static(&[1, 0, 0, 0, 0])).is_ok());
+}
+
+#[test]
+fn a_lost_connection_of_an_older_log_is_understood() {
+    let kept = [DeliveryId(7)].into_iter().collect();
+    let lost = Command::ConnectionLost { node: 1, connection: ConnectionId(2), kept, unsent: Vec::new() };
+    let mut out = BytesMut::new();
+    lost.encode(&mut out);
+    // The first version of its kind ended before the list of what was never sent, which is empty here.
+    assert_eq!((out[1], out.last()), (2, Some(&0)));
+    out[1] = 1;
+    out.truncate(out.len() - 1);
+    assert_eq!(Command::decode(&mut out.freeze()), Ok(lost));
 }

@@ -156,8 +156,8 @@ impl Book {
             }
             self.again += u64::from(!is_handed_on);
         } else if arrival.flagged == Some(true) {
-            // A quick member gives back, flagged, what it was handed ahead and not sent.
-            if id.stream.round == arrival.round && !arrival.stopping && !self.queue.hands_out_ahead() {
+            // A quick member gives back, flagged, what it has of its second window when it slows down.
+            if id.stream.round == arrival.round && !arrival.stopping && !self.queue.has_quick_member() {
                 faults.add(Fault::FlaggedWithoutReason, what);
             }
         } else {
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     /// A queue whose members may hold 200 messages.
-    const QUEUE: Queue = Queue::Classic;
+    const QUEUE: Queue = Queue::Quorum;
 
     struct Scene {
         book: Book,

@@ -3,7 +3,7 @@
 //! | queue | class | fed by | members |
 //! |---|---|---|---|
 //! | `kill.classic` | disk | AMQP, default exchange | two AMQP, one of them quick |
-//! | `kill.quorum` | quorum | AMQP, default exchange | two AMQP, one of them quick |
+//! | `kill.quorum` | quorum | AMQP, default exchange | two AMQP |
 //! | `kill.topic` | disk | binding `kill.t.#`: AMQP, MQTT, NATS | one AMQP |
 //! | `kg` | quorum | the same binding | one AMQP, and MQTT through `$share/kg/kill/t/#` |
 //! | `kill.nats` | disk | the same binding | NATS through `$queue.kill.nats` |
@@ -21,7 +21,7 @@ use lapin::{
 /// Prefetch of an AMQP consumer, in messages.
 pub(crate) const PREFETCH: u16 = 100;
 
-/// Prefetch of one that is handed messages ahead, because it settles so few in no time.
+/// Prefetch of one that is handed a second window, because it settles so few in no time.
 const PREFETCH_QUICK: u16 = 2;
 
 /// Receive Maximum of the MQTT member, in messages.
@@ -72,14 +72,15 @@ impl Queue {
     /// The prefetch of each AMQP consumer that it has.
     pub(crate) fn prefetches(self) -> &'static [u16] {
         match self {
-            Self::Classic | Self::Quorum => &[PREFETCH, PREFETCH_QUICK],
+            Self::Classic => &[PREFETCH, PREFETCH_QUICK],
+            Self::Quorum => &[PREFETCH, PREFETCH],
             Self::Topic | Self::Shared => &[PREFETCH],
             Self::Nats => &[],
         }
     }
 
-    /// One of its members is quick enough to be handed messages ahead.
-    pub(crate) fn hands_out_ahead(self) -> bool {
+    /// One of its members is quick enough to be handed a second window.
+    pub(crate) fn has_quick_member(self) -> bool {
         self.prefetches().contains(&PREFETCH_QUICK)
     }
 

@@ -4,7 +4,6 @@
 //! Each test starts a broker of its own. Waits are for events, polled where the protocol has none; the times that tests
 //! give to the broker (to live, to wait) are short, and only ever judged from below.
 
-mod ahead;
 mod at_least_once;
 mod causes;
 mod circles;
@@ -19,6 +18,8 @@ mod order;
 mod origins;
 mod refused_identity;
 mod retry;
+mod second_window;
 mod stage;
 mod targets;
 mod time;
+mod very_many;

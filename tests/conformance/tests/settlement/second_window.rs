@@ -1,4 +1,4 @@
-//! A consumer that acknowledges quickly is handed messages ahead of its acknowledgements. Nobody may
+//! A consumer that acknowledges quickly is handed a second window before its acknowledgements are on disk. Nobody may
 //! see that: it never has more than its prefetch, and what was not sent to it is the others', in order.
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::stage::{Stage, body, header};
 
 /// Small, so that a client on a slow machine is quick enough, which is counted in windows.
 const PREFETCH: usize = 2;
-const CONFIG: &str = "[limits]\nahead_prefetch_min = 1\n";
+const CONFIG: &str = "[limits]\nsecond_window_prefetch_min = 1\n";
 
 /// Messages of a test, and how many of them are acknowledged quickly.
 const MESSAGES: usize = 2_000;

@@ -1,4 +1,4 @@
-//! Handing out ahead: a member with a window that settles quickly is handed a second one by its group, which is held
+//! The second window: a member that settles quickly is handed another window by its group, which is held
 //! here and goes to the client as it settles the first. So the client does not wait until its settles are on disk.
 //!
 //! ```text
@@ -22,7 +22,7 @@ use braid_types::{DeliveryId, Message, Outcome, Timestamp};
 use smallvec::SmallVec;
 
 use super::Service;
-use crate::limits::{AHEAD_LOOK_MS, AHEAD_WINDOWS, AHEAD_WINDOWS_MS};
+use crate::limits::{QUICK_WINDOWS, QUICK_WINDOWS_MS, SECOND_WINDOW_LOOK_MS};
 
 /// A delivery that the client has no room for yet.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ pub(super) enum Reason {
     PutBack,
 }
 
-/// What one member is handed ahead.
+/// The second window of one member.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct SecondWindow {
     /// The member's window, in messages; 0: it has none.
     window: u32,
-    /// With a smaller one nothing is handed out ahead.
+    /// With a smaller one there is no second.
     window_min: u32,
     phase: Phase,
     /// What its group hands out beyond the window.
@@ -73,7 +73,7 @@ pub(super) struct Ahead {
     held: VecDeque<HeldDelivery>,
 }
 
-impl Ahead {
+impl SecondWindow {
     pub(super) fn new(window: u32, window_min: u32) -> Self {
         Self { window, window_min, ..Self::default() }
     }
@@ -107,14 +107,14 @@ impl Ahead {
     pub(super) fn settled(&mut self, now: impl FnOnce() -> Timestamp) -> bool {
         self.settled = self.settled.wrapping_add(1);
         if self.window < self.window_min.max(1)
-            || self.settled.wrapping_sub(self.measured_from.0) / self.window < AHEAD_WINDOWS
+            || self.settled.wrapping_sub(self.measured_from.0) / self.window < QUICK_WINDOWS
         {
             return false;
         }
         let now = now();
         let took_ms = now.since_ms(self.measured_from.1);
         self.measured_from = (self.settled, now);
-        self.phase == Phase::Closed && took_ms <= AHEAD_WINDOWS_MS
+        self.phase == Phase::Closed && took_ms <= QUICK_WINDOWS_MS
     }
 
     /// What the group is to hand out from now on, in messages.
@@ -145,28 +145,30 @@ impl Ahead {
 
 impl Service {
     /// The client was quick: its group hands out a second window.
-    pub(super) fn open_ahead(&mut self, attachment: u32) {
-        let extra_max = self.node.config.limits.ahead_messages_max;
+    pub(super) fn open_second_window(&mut self, attachment: u32) {
+        let extra_max = self.node.config.limits.second_window_messages_max;
         if extra_max == 0 || self.is_ending {
             return;
         }
         let Some(state) = self.attachments.get_mut(&attachment).filter(|state| !state.is_ended) else { return };
         let Some(member) = state.member else { return };
-        let messages = state.ahead.open(extra_max);
+        let messages = state.second_window.open(extra_max);
         let (partition, group) = (state.partition, state.group);
         self.send(partition, Command::SetWindow { group, member, messages }, Answer::Silent);
         self.opened.push(attachment);
         let node = &self.node;
-        self.look_at.get_or_insert_with(|| node.broker.clock.now().plus_ms(AHEAD_LOOK_MS));
+        self.look_at.get_or_insert_with(|| node.broker.clock.now().plus_ms(SECOND_WINDOW_LOOK_MS));
     }
 
     /// What is held goes back to the group, which hands out nothing until that is through: what it would hand out now
     /// would overtake it.
-    pub(super) fn close_ahead(&mut self, attachment: u32, reason: Reason) {
-        let Some(state) = self.attachments.get_mut(&attachment).filter(|state| state.ahead.is_open()) else { return };
+    pub(super) fn close_second_window(&mut self, attachment: u32, reason: Reason) {
+        let Some(state) = self.attachments.get_mut(&attachment).filter(|state| state.second_window.is_open()) else {
+            return;
+        };
         let Some(member) = state.member else { return };
         let (partition, group) = (state.partition, state.group);
-        let held = state.ahead.close(reason);
+        let held = state.second_window.close(reason);
         self.opened.retain(|opened| *opened != attachment);
         self.closing += 1;
         let stop = Command::SetWindow { group, member, messages: 1 };
@@ -179,10 +181,10 @@ impl Service {
     }
 
     /// Nothing of the second window is on its way any more, and what went back is before this.
-    pub(super) fn ahead_closed(&mut self, attachment: u32) {
+    pub(super) fn second_window_closed(&mut self, attachment: u32) {
         self.closing = self.closing.saturating_sub(1);
         if let Some(state) = self.attachments.get_mut(&attachment) {
-            state.ahead.phase = Phase::Closed;
+            state.second_window.phase = Phase::Closed;
             self.tell_window(attachment);
         }
     }
@@ -190,10 +192,10 @@ impl Service {
     /// The client asks for another window.
     pub(super) fn change_window(&mut self, attachment: u32, messages: u32) {
         let Some(state) = self.attachments.get_mut(&attachment) else { return };
-        state.ahead.window = messages;
-        match state.ahead.phase {
+        state.second_window.window = messages;
+        match state.second_window.phase {
             Phase::Closed => self.tell_window(attachment),
-            Phase::Open => self.close_ahead(attachment, Reason::Slow),
+            Phase::Open => self.close_second_window(attachment, Reason::Slow),
             // It is told when that is through.
             Phase::Closing { .. } => {}
         }
@@ -202,7 +204,7 @@ impl Service {
     /// Tells the group the client's window, now or when the member is there.
     pub(super) fn tell_window(&mut self, attachment: u32) {
         let Some(state) = self.attachments.get_mut(&attachment) else { return };
-        let (partition, group, messages) = (state.partition, state.group, state.ahead.window);
+        let (partition, group, messages) = (state.partition, state.group, state.second_window.window);
         match state.member {
             None => state.is_window_due = true,
             Some(member) => self.send(partition, Command::SetWindow { group, member, messages }, Answer::Silent),
@@ -210,7 +212,7 @@ impl Service {
     }
 
     /// Something of a second window is on its way back: items are taken although the client does not read.
-    pub(crate) fn is_closing_ahead(&self) -> bool {
+    pub(crate) fn is_closing_second_window(&self) -> bool {
         self.closing > 0
     }
 
@@ -219,7 +221,7 @@ impl Service {
         self.look_at
     }
 
-    /// Looks whether those who are handed messages ahead still take them.
+    /// Looks whether those who have a second window still settle it.
     pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         if self.look_at.is_none_or(|look_at| look_at > now) {
             return;
@@ -227,12 +229,14 @@ impl Service {
         let attachments = &mut self.attachments;
         let slow: Vec<u32> = self
             .opened
-            .extract_if(.., |attachment| attachments.get_mut(attachment).is_none_or(|state| state.ahead.is_slow()))
+            .extract_if(.., |attachment| {
+                attachments.get_mut(attachment).is_none_or(|state| state.second_window.is_slow())
+            })
             .collect();
         for attachment in slow {
-            self.close_ahead(attachment, Reason::Slow);
+            self.close_second_window(attachment, Reason::Slow);
         }
-        self.look_at = (!self.opened.is_empty()).then(|| now.plus_ms(AHEAD_LOOK_MS));
+        self.look_at = (!self.opened.is_empty()).then(|| now.plus_ms(SECOND_WINDOW_LOOK_MS));
     }
 }
 
@@ -243,82 +247,82 @@ mod tests {
     const WINDOW: u32 = 256;
 
     /// Settles `windows` windows, one each `window_ms`; whether a second window is due.
-    fn settle(ahead: &mut Ahead, windows: u32, from_ms: u64, window_ms: u64) -> bool {
+    fn settle(second: &mut SecondWindow, windows: u32, from_ms: u64, window_ms: u64) -> bool {
         let mut is_due = false;
         for settled in 1..=windows * WINDOW {
             let now_ms = from_ms + u64::from(settled) * window_ms / u64::from(WINDOW);
-            is_due |= ahead.settled(|| Timestamp(now_ms));
+            is_due |= second.settled(|| Timestamp(now_ms));
         }
         is_due
     }
 
     #[test]
     fn only_a_quick_member_gets_a_second_window() {
-        let mut ahead = Ahead::new(WINDOW, WINDOW);
-        assert!(!settle(&mut ahead, AHEAD_WINDOWS, 1_000_000, 5), "nothing is known of the time before");
-        assert!(!settle(&mut ahead, AHEAD_WINDOWS, 1_000_020, 6));
-        assert!(settle(&mut ahead, AHEAD_WINDOWS, 1_000_044, 5));
-        assert_eq!(ahead.open(4_096), 2 * WINDOW);
-        assert!(!settle(&mut ahead, AHEAD_WINDOWS, 1_000_064, 1), "it has one");
-        ahead.close(Reason::Slow);
-        assert!(!settle(&mut ahead, AHEAD_WINDOWS, 1_000_068, 1), "one is still on its way back");
+        let mut second = SecondWindow::new(WINDOW, WINDOW);
+        assert!(!settle(&mut second, QUICK_WINDOWS, 1_000_000, 5), "nothing is known of the time before");
+        assert!(!settle(&mut second, QUICK_WINDOWS, 1_000_020, 6));
+        assert!(settle(&mut second, QUICK_WINDOWS, 1_000_044, 5));
+        assert_eq!(second.open(4_096), 2 * WINDOW);
+        assert!(!settle(&mut second, QUICK_WINDOWS, 1_000_064, 1), "it has one");
+        second.close(Reason::Slow);
+        assert!(!settle(&mut second, QUICK_WINDOWS, 1_000_068, 1), "one is still on its way back");
     }
 
     #[test]
     fn small_windows_and_none_are_what_they_are() {
         for window in [0, 1, WINDOW - 1] {
-            assert!(!settle(&mut Ahead::new(window, WINDOW), 10 * AHEAD_WINDOWS, 0, 0), "{window}");
+            assert!(!settle(&mut SecondWindow::new(window, WINDOW), 10 * QUICK_WINDOWS, 0, 0), "{window}");
         }
     }
 
     #[test]
     fn the_second_window_is_not_larger_than_the_first_and_bounded() {
-        assert_eq!(Ahead::new(1_000, WINDOW).open(4_096), 2_000);
-        assert_eq!(Ahead::new(65_535, WINDOW).open(4_096), 65_535 + 4_096);
+        assert_eq!(SecondWindow::new(1_000, WINDOW).open(4_096), 2_000);
+        assert_eq!(SecondWindow::new(65_535, WINDOW).open(4_096), 65_535 + 4_096);
     }
 
     #[test]
     fn whoever_does_not_settle_the_second_window_between_two_looks_is_slow() {
-        let mut ahead = Ahead::new(WINDOW, WINDOW);
-        ahead.open(100);
-        assert!(!ahead.is_slow(), "it has just been opened");
-        assert!((0..100).all(|_| !ahead.settled(Timestamp::default)));
-        assert!(!ahead.is_slow());
-        assert!((0..99).all(|_| !ahead.settled(Timestamp::default)));
-        assert!(ahead.is_slow());
+        let mut second = SecondWindow::new(WINDOW, WINDOW);
+        second.open(100);
+        assert!(!second.is_slow(), "it has just been opened");
+        assert!((0..100).all(|_| !second.settled(Timestamp::default)));
+        assert!(!second.is_slow());
+        assert!((0..99).all(|_| !second.settled(Timestamp::default)));
+        assert!(second.is_slow());
     }
 
     #[test]
     fn what_is_held_goes_out_in_order_as_the_window_opens() {
-        let mut ahead = Ahead::new(2, 1);
-        assert!(!ahead.must_hold(2), "it is not open");
-        ahead.open(2);
+        let mut second = SecondWindow::new(2, 1);
+        assert!(!second.must_hold(2), "it is not open");
+        second.open(2);
         let message = Arc::new(Message::empty(braid_types::Protocol::Amqp));
         for delivery in [7, 8] {
             let (delivery, message) = (DeliveryId(delivery), Arc::clone(&message));
-            ahead.hold(HeldDelivery { delivery, redelivered: false, delivery_count: 0, message });
+            second.hold(HeldDelivery { delivery, redelivered: false, delivery_count: 0, message });
         }
-        assert!(ahead.must_hold(2) && ahead.next(2).is_none());
-        assert_eq!(ahead.next(1).map(|held| held.delivery), Some(DeliveryId(7)));
-        assert_eq!(ahead.close(Reason::Slow), [DeliveryId(8)]);
-        assert!(ahead.must_give_back(0) && ahead.next(0).is_none());
+        assert!(second.must_hold(2) && second.next(2).is_none());
+        assert_eq!(second.next(1).map(|held| held.delivery), Some(DeliveryId(7)));
+        assert_eq!(second.close(Reason::Slow), [DeliveryId(8)]);
+        assert!(second.must_give_back(0) && second.next(0).is_none());
     }
 
     #[test]
     fn what_is_on_its_way_goes_back_behind_what_went_back() {
         let open = || {
-            let mut ahead = Ahead::new(2, 1);
-            assert!(!ahead.must_give_back(2), "it is closed");
-            ahead.open(2);
-            ahead
+            let mut second = SecondWindow::new(2, 1);
+            assert!(!second.must_give_back(2), "it is closed");
+            second.open(2);
+            second
         };
-        let mut ahead = open();
-        ahead.close(Reason::PutBack);
-        assert!(ahead.must_give_back(0));
-        let mut ahead = open();
-        ahead.close(Reason::Slow);
-        assert!(!ahead.must_give_back(1), "there is room, and nothing before it");
-        assert!(ahead.must_give_back(2));
-        assert!(ahead.must_give_back(1), "one before it went back");
+        let mut second = open();
+        second.close(Reason::PutBack);
+        assert!(second.must_give_back(0));
+        let mut second = open();
+        second.close(Reason::Slow);
+        assert!(!second.must_give_back(1), "there is room, and nothing before it");
+        assert!(second.must_give_back(2));
+        assert!(second.must_give_back(1), "one before it went back");
     }
 }
